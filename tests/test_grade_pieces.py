@@ -16,6 +16,8 @@ FAILS = {
     "windows-that-nobody-divides-in-a-pass-as-long-as-asserted": "accumulation-equals-large-batch",
     "what-was-frozen-is-moved-on-by-momentum": "every-parameter-learns",
     "gradients-of-a-bad-batch-that-stay-until-the-next-pass": "gradients-start-fresh",
+    "what-a-generator-left-in-a-critic-whose-data-nobody-shows": "gradients-start-fresh",
+    "gradients-that-a-step-keeps-whose-parts-nobody-shows": "gradients-start-fresh",
     "a-code-that-is-drawn-by-sample-and-trains-no-encoder": "loss-gets-what-it-takes",
     "gradients-that-are-kept-under-a-loss-on-shares": "gradients-start-fresh",
     "gradients-that-are-kept-over-rows-of-one-number": "gradients-start-fresh",
@@ -70,6 +72,7 @@ FAILS = {
     "names-in-letters-of-full-width-are-the-same-names": "clip-once-per-update",
 }
 LACKS = {
+    "two-optimizers-that-do-not-say-for-which-network": "define `bce`",
     "a-codebook-that-is-detached-in-both-of-its-losses": "weight had no gradient in 20 steps",
     "ranks-that-train-apart-and-average-their-weights": "something else than an optimizer moved",
     "windows-of-unlike-sizes-are-single-batches-taken-apart": "not because of how micro-batches",

@@ -13,6 +13,9 @@ from harness.untrusted import LONGEST, read_bytes
 ABOVE = 3
 """How many folders above a program are looked into: ``python -m scripts.train`` runs from there."""
 
+IMPORTERS = ("import_module", "__import__")
+"""Functions that import what a text names."""
+
 MOST_FILES = 400
 MOST_BYTES = 4 << 20
 """How many files of a repository go along, and how many bytes of them."""
@@ -29,7 +32,7 @@ def with_modules(path: Path) -> tuple[PackedProgram, list[Path]]:
     package = _package_of(path, code)
     found: dict[str, tuple[CompanionFile, Path]] = {}
     size = 0
-    waiting = [*_imports(code, package)]
+    waiting = [*_imports(code, package), *_found_by_name(code, roots)]
     for name in waiting:  # which grows meanwhile
         if name in found or len(found) >= MOST_FILES or size > MOST_BYTES:
             continue
@@ -46,6 +49,7 @@ def with_modules(path: Path) -> tuple[PackedProgram, list[Path]]:
         found[name] = (one, file)
         inside = name if one.is_package else name.rpartition(".")[0]
         waiting += _imports(source, inside)
+        waiting += _found_by_name(source, roots)
     modules = {name: one for name, (one, _) in sorted(found.items())}
     return PackedProgram(code, modules, package), [file for _, file in found.values()]
 
@@ -107,6 +111,37 @@ def _imports(code: str, package: str) -> tuple[str, ...]:
             parts = name.split(".")
             found |= dict.fromkeys(".".join(parts[: i + 1]) for i in range(len(parts)) if name)
     return tuple(name for name in found if name and not name.endswith("*"))
+
+
+def _found_by_name(code: str, roots: list[Path]) -> Iterator[str]:
+    """Modules of which a setting says which is imported, ``import_module("models." + name)``: all that
+    lie where such a name begins.
+    """
+    if not any(importer in code for importer in IMPORTERS):
+        return
+    try:
+        tree = tree_of(code)
+    except SyntaxError:
+        return
+    for node in walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(IMPORTERS) and node.args:
+            *folder, _ = _start_of(node.args[0]).split(".")
+            yield from (".".join(folder[:i]) for i in range(1, len(folder) + 1))
+            for root in roots if folder else roots[:1]:
+                for file in sorted(root.joinpath(*folder).glob("*.py")):
+                    yield ".".join([*folder, file.stem])
+
+
+def _start_of(text: ast.expr) -> str:
+    """What a text that is put together begins with, as far as it is written down."""
+    match text:
+        case ast.Constant(value=str(start)):
+            return start
+        case ast.BinOp(left=first) | ast.Call(func=ast.Attribute(value=first)):
+            return _start_of(first)
+        case ast.JoinedStr(values=[first, *_]):
+            return _start_of(first)
+    return ""
 
 
 def _from(node: ast.ImportFrom, package: str) -> str:

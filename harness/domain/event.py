@@ -476,6 +476,9 @@ BUILDS_MODELS = "builds models of its own"
 TRAINED_FOR_IT = ": training"
 """How a note ends on a function that trains and is not shown."""
 
+MADE_TO_FIT = "what is lent is stretched or cut wherever the program does not take it"
+"""The note on a program whose numbers say little: only in which order it works."""
+
 STEPPED_FOR_IT = "step after each batch"
 """What they say where the program makes no update and the harness steps for it."""
 

@@ -139,6 +139,11 @@ ONE_NUMBER = re.compile(
 )
 """How a program shows that its model gives one column, and that its targets have none."""
 
+CUT = re.compile(r"\bdetach\(|\bno_grad\b")
+"""How a program shows above its backward that it cuts the graph: whether it does so rightly, only the
+networks that it cuts can tell, and what is stretched to fit stands for none.
+"""
+
 WINDOWS = 3
 """How many full windows one pass over the data holds at least."""
 
@@ -166,6 +171,8 @@ def situations_of(program: str) -> Iterator[Scenario]:
     lent = [(shape, WORKLOADS[shape]()) for shape in shapes]
     if ONE_NUMBER.search(program):
         lent.insert(0, ("mlp", Mlp(outputs=1, plain_targets=True)))
+    if not CUT.search(program.partition(".backward(")[0]):
+        lent.append(("mlp", Mlp(elastic=True)))
     for ranks in (2, 1) if RANKS.search(program) else (1,):
         for workload, parameters in lent:
             there = WorkloadSpec(name=workload, parameters=parameters, world_size=ranks)

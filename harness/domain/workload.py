@@ -62,6 +62,8 @@ class Mlp(WorkloadParameters):
     """Whether the targets of an output of one column have none: (n,)."""
     init_gain: float = 1.0
     """Factor on the initial weights; far below 1, signals vanish with depth."""
+    elastic: bool = False
+    """Whether what is lent is stretched or cut where a program does not take it as it is."""
 
 
 class DeepResidual(WorkloadParameters):

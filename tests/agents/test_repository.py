@@ -47,6 +47,25 @@ def test_a_package_below_src_goes_along(repository):
     assert modules_of(root / "train.py") == ["pack.net"]
 
 
+@pytest.mark.parametrize("name", ["'nets.' + kind", "f'nets.{kind}'", "'nets.{}'.format(kind)"])
+def test_all_modules_go_along_of_which_a_setting_says_which_is_imported(repository, name):
+    root = repository({
+        "train.py": f"import importlib\nnet = importlib.import_module({name})\n",
+        "nets/small.py": "import sizes\n",
+        "nets/large.py": "",
+        "sizes.py": "",
+        "unused.py": "",
+    })  # fmt: skip
+
+    assert modules_of(root / "train.py") == ["nets.large", "nets.small", "sizes"]
+
+
+def test_all_modules_beside_a_program_go_along_that_imports_one_by_a_setting(repository):
+    root = repository({"train.py": "net = __import__(settings['model'])\n", "small.py": ""})
+
+    assert modules_of(root / "train.py") == ["small"]
+
+
 def test_relative_imports_mean_the_package_of_the_file_that_holds_them(repository):
     root = repository({
         "train.py": "import pack.inner.net\n",

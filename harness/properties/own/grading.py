@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from harness.domain.event import STEPPED_FOR_IT, TRAINED_FOR_IT
+from harness.domain.event import MADE_TO_FIT, STEPPED_FOR_IT, TRAINED_FOR_IT
 from harness.domain.grade import Grade, write_grade
 from harness.domain.own import OWN_SCENARIO, OwnSettings
 from harness.domain.scenario import PropertyRule
@@ -28,6 +28,15 @@ UNSHOWN_TRAINING = (
 )
 
 NO_STEP = "It makes no optimizer step itself; show the loop that steps."
+
+
+IN_ORDER = frozenset({"gradients-start-fresh", "clip-before-step"})
+"""Properties that fail by the order of calls, whatever the numbers are."""
+
+GIVEN = "loss-gets-what-it-takes"
+"""The property of what a loss is handed."""
+
+UNFIT = "What was lent had to be stretched or cut; define what the program trains on."
 
 
 def own_grade(
@@ -56,6 +65,7 @@ def own_grade(
         verdicts = tuple(map(_not_shown, verdicts))
     if lent_its_step(trace):
         verdicts = tuple(map(_not_accused, verdicts))
+    verdicts = where_fitted(verdicts, trace)
     verdicts = where_reached(verdicts, trace, allowed)
     grade = write_grade(OWN_SCENARIO, agent, verdicts, trace=trace, seconds=seconds)
     if grade.code != "inconclusive" or grade.reason is not None:
@@ -112,6 +122,28 @@ def _not_shown(verdict: Verdict) -> Verdict:
     if verdict.outcome != "pass":
         return verdict
     return verdict.model_copy(update={"outcome": "inconclusive", "sentence": UNSHOWN_TRAINING})
+
+
+def where_fitted(verdicts: tuple[Verdict, ...], trace: Trace) -> tuple[Verdict, ...]:
+    """Of a program that what is lent had to be made to fit: it fails by the order of its calls alone."""
+    if not any(MADE_TO_FIT in p.program.bound for p in trace.probes):
+        return verdicts
+    sure = IN_ORDER if _lent_one_optimizer(trace) else frozenset[str]()
+    judged = (v for v in verdicts if v.property != GIVEN)
+    return tuple(v if v.property in sure else _unfit(v) for v in judged)
+
+
+def _lent_one_optimizer(trace: Trace) -> bool:
+    """Whether nothing was guessed of which optimizer is for which network."""
+    notes = {note for p in trace.probes for note in p.program.bound}
+    return sum(note.endswith(": optimizer") for note in notes) <= 1
+
+
+def _unfit(verdict: Verdict) -> Verdict:
+    """What fails on numbers that were made to fit may be no fault of the program's."""
+    if verdict.outcome != "fail":
+        return verdict
+    return verdict.model_copy(update={"outcome": "inconclusive", "sentence": UNFIT})
 
 
 def _not_accused(verdict: Verdict) -> Verdict:

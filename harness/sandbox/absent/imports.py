@@ -1,6 +1,7 @@
 """Which packages of a program are absent, and what is imported in their place."""
 
 import ast
+import builtins
 import importlib
 import importlib.util
 import sys
@@ -8,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
 from harness.sandbox import extras
 from harness.sandbox.absent import standins, trackers
@@ -31,6 +33,7 @@ def lend_packages(tree: ast.Module, own: frozenset[str] = frozenset()) -> None:
     for top in sorted({*_tops(tree)} - own):
         lend_known(top)
     _lend(OWN)
+    _lend_dropped(tree, own)
 
 
 def lend_known(top: str) -> None:
@@ -45,6 +48,28 @@ def _lend(top: str) -> None:
     sys.meta_path.insert(0, LentPackages(top))
     for name in [n for n in sys.modules if n.partition(".")[0] == top]:
         del sys.modules[name]  # installed, and to be replaced all the same
+
+
+def _lend_dropped(tree: ast.Module, own: frozenset[str]) -> None:
+    """Names that another version of an installed package has: who uses one needs that version."""
+    tried, original = guarded(tree), builtins.__import__
+    asked = {
+        (n.module, alias.name): id(n) in tried for n in walk(tree)
+        if isinstance(n, ast.ImportFrom) and n.module and not n.level for alias in n.names
+    }  # fmt: skip
+
+    def imported(name: str, *scope: Any, **more: Any) -> Any:
+        module = original(name, *scope, **more)
+        for part in (scope[2] if len(scope) > 2 else None) or ():
+            if asked.get((name, part)) is False and not hasattr(module, part):
+                top = name.partition(".")[0]
+                if top not in own:
+                    setattr(
+                        module, part, Missing(f"{name}.{part}", f"needs another version of {top}")
+                    )
+        return module
+
+    builtins.__import__ = imported
 
 
 def _tops(tree: ast.Module) -> Iterator[str]:

@@ -29,6 +29,13 @@ DROPPED = frozenset({
 })  # fmt: skip
 """Class names of callbacks that only watch or write."""
 
+LEFT_OUT = (
+    "gpus", "tpu_cores", "num_processes", "auto_select_gpus", "profiler", "benchmark", "max_time",
+    "enable_autolog_hparams", "default_root_dir", "weights_summary", "progress_bar_refresh_rate",
+    "checkpoint_callback", "flush_logs_every_n_steps", "distributed_backend", "show_progress_bar",
+)  # fmt: skip
+"""A Trainer's arguments, of older versions too, that change no update."""
+
 COUNTING = frozenset({"GradientAccumulationScheduler"})
 """Callbacks that count batches themselves."""
 
@@ -136,8 +143,7 @@ def on_a_cpu(
     ``most``: passes, and batches of each.
     """
     kept, (epochs, batches) = dict(kwargs), most
-    for name in ("gpus", "tpu_cores", "num_processes", "auto_select_gpus", "profiler", "benchmark",
-                 "max_time", "enable_autolog_hparams", "default_root_dir"):  # fmt: skip
+    for name in LEFT_OUT:
         kept.pop(name, None)
     shown = ("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
     kept |= dict.fromkeys(shown, False)

@@ -3,14 +3,17 @@
 import collections
 import collections.abc
 import contextlib
+import functools
 import importlib
 import inspect
 import math
 import sys
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+from torch.optim import lr_scheduler
 
 PLAIN = {"float": float, "int": int, "bool": bool, "object": object, "str": str, "complex": complex,
          "float_": np.float64, "Inf": np.inf, "NaN": np.nan, "infty": np.inf}  # fmt: skip
@@ -30,12 +33,35 @@ def install() -> None:
     six = ModuleType("torch._six")
     vars(six).update(SIX)
     sys.modules.setdefault("torch._six", six)
+    for kind in _below(lr_scheduler.LRScheduler):
+        if "__init__" in vars(kind):
+            setattr(kind, "__init__", _without(vars(kind)["__init__"], "verbose"))  # noqa: B010 - as above
     with contextlib.suppress(ImportError):  # before 6.0 a text of settings was enough
         yaml = importlib.import_module("yaml")
         inspect.unwrap(yaml.load).__defaults__ = (yaml.SafeLoader,)
     for name in ("Iterable", "Mapping", "Sequence", "Callable", "MutableMapping", "Hashable"):
         if not hasattr(collections, name):
             setattr(collections, name, getattr(collections.abc, name))
+
+
+def _below(kind: type) -> Iterator[type]:
+    yield kind
+    one: type
+    for one in type.__subclasses__(kind):
+        yield from _below(one)
+
+
+def _without(original: Any, dropped: str) -> Any:
+    """The same that takes an argument which it has no more, and leaves it out."""
+    if dropped in inspect.signature(original).parameters:
+        return original
+
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        kwargs.pop(dropped, None)
+        return original(*args, **kwargs)
+
+    return call
 
 
 def _from_bytes(original: Any) -> Any:

@@ -9,6 +9,7 @@ from harness.sandbox.batches.callers import ResultUse, called_by_a_library, fram
 from harness.sandbox.batches.rows import LentBatch, Mapped, plain
 from harness.sandbox.names.table import Table, words
 from harness.sandbox.unbound import Unbound
+from harness.sandbox.world.elastic import rows_like, stretched
 from harness.sandbox.world.reading import ProgramReading
 from harness.sandbox.world.targets import Targets
 
@@ -35,8 +36,11 @@ class Answers:
         table: Table,
         criterion: Callable[..., Tensor],
         targets: Targets,
+        rows: Tensor | None = None,
     ) -> None:
-        """``targets``: of inputs, for a model that computes its loss itself."""
+        """``targets``: of inputs, for a model that computes its loss itself. ``rows``: what a model
+        takes, where whatever it is given is made to fit.
+        """
         self._reading = reading
         self._table = table
         self._criterion = criterion
@@ -46,6 +50,8 @@ class Answers:
         """The outputs of the model that is lent."""
         self.bare = False
         """Whether a model returns its output, whatever the program makes of it."""
+        self.rows = rows
+        """What a model takes, where whatever it is given is made to fit."""
 
     def of_model(
         self, forward: Callable[[Any], Any], args: tuple[Any, ...], keywords: dict[str, Any]
@@ -57,7 +63,7 @@ class Answers:
             loss = {} if target is None else {"loss": self._criterion(output, target)}
             return Fields({**loss, "logits": output}) if keywords else output
         frame = frame_of_the_program()
-        if frame is None:
+        if frame is None or self.bare:
             return output
         use = ResultUse(frame)
         if use.apart:
@@ -72,11 +78,19 @@ class Answers:
     def is_simple(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
         """Whether a call is of one tensor, in a program that reads no fields of any result."""
         plain = len(args) == 1 and not keywords and isinstance(args[0], Tensor)
-        return plain and (self.bare or not self._asks)
+        return plain and self.rows is None and (self.bare or not self._asks)
 
     def of_a_batch(self, inputs: Tensor) -> tuple[Any, Any]:
         """Outputs and targets, for a loss that calls the model itself."""
         return self.forward(inputs), self._targets.of(inputs)
+
+    def any_target(self, output: Any) -> Any:
+        """A target for outputs that have none, where what is lent is made to fit."""
+        if self.rows is None:
+            raise Unbound("criterion", "is called without a target")
+        return self._target(
+            output if isinstance(output, Tensor) and output.dim() else self.rows, None
+        )
 
     def loss_of(self, model: nn.Module, *args: Any, **keywords: Any) -> Any:
         """What a method of a model returns that computes its loss: ``model.loss(x, y)``."""
@@ -86,8 +100,10 @@ class Answers:
             loss = self._criterion(model(inputs), self._target(inputs, target))
         finally:
             self.bare = False
-        names = ResultUse(frame_of_the_program()).names
-        return self.as_read(loss, names[0]) if len(names) == 1 else loss
+        use = ResultUse(frame_of_the_program())
+        if use.apart:
+            return tuple(self.as_read(loss, name) for name in use.names)
+        return self.as_read(loss, use.names[0]) if len(use.names) == 1 else loss
 
     def as_read(self, loss: Tensor, name: str) -> Any:
         """A loss, or a mapping that holds it, if that is what is read of this name."""
@@ -131,7 +147,7 @@ class Answers:
             if part == "loss":
                 loss = self._criterion(output, self._target(inputs, target))
                 found.append(self.as_read(loss, name))
-            elif not any(f is output for f in found):
+            elif self.rows is not None or not any(f is output for f in found):
                 output = _hanging_on(output, args[1:] if part == "output" else ())
                 found.append(output)
             else:
@@ -143,10 +159,22 @@ class Answers:
         return use.field == "backward" or any(self._table.part(n) == "loss" for n in use.names)
 
     def _target(self, inputs: Any, target: Any) -> Any:
+        if self.rows is not None and target is None:
+            return self._targets.any_of(len(inputs))
         return target if target is not None else self._targets.of(inputs)
 
     def _sorted(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, Any]:
-        """Inputs, and the target where one is given."""
+        """Inputs, made to fit where they are to be, and the target where one is given."""
+        inputs, target = self._given(args, keywords)
+        if self.rows is None:
+            return inputs, target
+        rows = rows_like(inputs, self.rows)
+        for one in (*args[1:], *keywords.values()):  # a critic of what an actor gives
+            if isinstance(one, Tensor) and one.grad_fn is not None:
+                rows = rows + stretched(one, rows.shape)
+        return rows, target
+
+    def _given(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, Any]:
         named = {self._table.part(name): value for name, value in keywords.items()}
         target = named.get("target")
         for value in args:
@@ -245,27 +273,33 @@ class Loss(nn.Module):
         self.mean, self.each = mean, each
         self._answers = answers
 
-    def forward(self, output: Any, target: Any = None, *more: Any, **keywords: Any) -> Any:
+    def forward(self, output: Any = None, target: Any = None, *more: Any, **keywords: Any) -> Any:
         """Outputs and targets to a scalar, to one loss a sample, or to what the program reads of it;
         a model and a batch where it is called with these.
         """
         if isinstance(output, nn.Module):
             return self._answers.loss_of(output, target, *more, **keywords)
-        output = output.get("logits") if isinstance(output, Fields) else output
-        if isinstance(target, LentBatch):
-            target = target.parts["target"]
-        if target is None:
-            target = next(iter(keywords.values()), None)
-        if target is None and not getattr(plain(output), "requires_grad", True):
-            output, target = self._answers.of_a_batch(plain(output))
-        if target is None:
-            raise Unbound("criterion", "is called without a target")
+        output, target = self._operands(output, target, keywords)
         target = fitting(output, target)
         if keywords.get("reduction") == "none":
             return self.each(output, target)
         loss, use = self.mean(output, target), ResultUse(frame_of_the_program())
         found = [self._answers.as_read(loss, name) for name in use.names] or [loss]
         return tuple(found) if use.apart else found[0]
+
+    def _operands(self, output: Any, target: Any, keywords: dict[str, Any]) -> tuple[Any, Any]:
+        if output is None and keywords:
+            output = keywords.pop(next(iter(keywords)))
+        output = output.get("logits") if isinstance(output, Fields) else output
+        if isinstance(target, LentBatch):
+            target = target.parts["target"]
+        if target is None:
+            target = next(iter(keywords.values()), None)
+        if target is None and not getattr(plain(output), "requires_grad", True):
+            return self._answers.of_a_batch(plain(output))
+        if target is None:
+            target = self._answers.any_target(output)
+        return output, target
 
 
 def fitting(output: Any, target: Any) -> Any:

@@ -2,9 +2,11 @@
 
 import ast
 import copy
+import functools
 import inspect
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -16,7 +18,7 @@ from harness.sandbox.batches.loaders import Loader, OnBatch
 from harness.sandbox.batches.rows import Shape
 from harness.sandbox.frameworks import fabric, huggingface
 from harness.sandbox.names.table import NameEntry, Table, words
-from harness.sandbox.unbound import Unbound
+from harness.sandbox.unbound import NameScouted, Unbound
 from harness.sandbox.world import answers, parts_of
 from harness.sandbox.world.data import Data
 from harness.sandbox.world.networks import Networks
@@ -37,12 +39,18 @@ OF_A_MODEL = frozenset({"optimizer", "optimizers", "scheduler", "parameters"})
 MOMENT = frozenset({"input", "batch", "output", "loss"})
 """Parts of one batch that mean: this code is written for one batch."""
 
+SMALL = 4
+"""A size that nobody says, where what is lent is made to fit."""
+
 MAKER = "maker of "
 MADE = frozenset({
     "model", "other model", "loader", "validation", "dataset", "criterion", "optimizer", "scheduler",
     "scaler", "settings", "accelerator", "logger", "parameters", "local rank", "device", "rank",
 })  # fmt: skip
 """What functions and classes make that are called by name only: ``build_model()``, ``MyModel()``."""
+
+OF_A_MODULE = frozenset({"zero_grad", "parameters", "train", "eval", "state_dict"})
+"""Attributes of which a module that is called has one."""
 
 OF_AN_OPTIMIZER = frozenset({"param_groups", "state", "defaults"})
 """Attributes that only an optimizer that was made has."""
@@ -57,8 +65,12 @@ OBJECTS = OF_A_MODEL | {
     "transform",
 }
 NEVER_CALLED = frozenset({"scaler", "parameters", "module list", "optimizers"})
-FLAGS = frozenset({"main process", "several ranks"})
-"""What functions answer: ``is_main_process()``."""
+CALLED = {
+    "main process": f"{MAKER}main process",
+    "several ranks": f"{MAKER}several ranks",
+    "scaler": "stepper",
+}
+"""What of these is a function after all: ``is_main_process()``, ``loss_scaler(loss, optimizer)``."""
 
 SECTIONS = frozenset({"train", "training", "test", "eval", "optim", "loss", "data", "amp"})
 SECTIONED = frozenset({"cfg", "conf", "config", "args", "hparams", "settings", "hp", "opts"})
@@ -107,11 +119,12 @@ class Lender:
         """Names that the program reads and leaves to its reader, in the order of their first use."""
         self.together = list(self.names)
         """These, and the parameters of a function that is called."""
-        self.networks = Networks(values, reading, table)
+        self.networks = Networks(values, reading, table, known)
         """Where it is lent several."""
         self._known = known
         self._extra = values.workload.extra_names()
-        self._answers = answers.Answers(reading, table, values.criterion, values.targets)
+        rows = values.batches[0].inputs if self.elastic else None
+        self._answers = answers.Answers(reading, table, values.criterion, values.targets, rows)
         shape = Shape(
             reading.rows,
             reading.keys,
@@ -125,6 +138,11 @@ class Lender:
         self.data.of_a_policy = self.networks.policy
         self.data.in_time = self.networks.policy and in_time(reading)
         self._answers.forward = self.forward
+
+    @property
+    def elastic(self) -> bool:
+        """Whether what is lent is made to fit."""
+        return self.networks.elastic
 
     def role(self, name: str) -> str | None:
         """The role of a name; ``maker of ...`` for a function or class that makes such an object."""
@@ -140,12 +158,17 @@ class Lender:
         first, _, rest = " ".join(words(name)).partition(" ")
         text = self.values.workload.carries_state and name in self._extra
         found = None if text else self._by_name(name) or self._before_a_model(name)
-        if found in MADE and name[:1].isupper():
+        if found in MADE and self._is_a_class(name):
             return f"{MAKER}{found}"
         if first in MAKING and rest and found not in ("source", "effectless"):
             made = self.table.role(rest, "objects")
             return f"{MAKER}{made}" if made in MADE else found
         return found
+
+    def _is_a_class(self, name: str) -> bool:
+        """Whether it is spelled like one: ``D_opt`` and ``FLAGS`` are none, unless they are called."""
+        called = name in self.reading.called_plainly
+        return name[:1].isupper() and (called or not ("_" in name or name.isupper()))
 
     def _of_a_policy(self, name: str) -> str | None:
         """What a name means to a program that is lent a policy."""
@@ -161,7 +184,8 @@ class Lender:
         """What the table says, unless the program uses the name as what that cannot be."""
         found = self.table.find(name)
         if found is None or self._is_a_size(name):
-            return None
+            called = name in self.reading.called_plainly
+            return "model" if called and self.reading.asked_of(name) & OF_A_MODULE else None
         unshown = self.alone and self.reading.is_unshown_training(name)
         if unshown or found.role == "training":
             return "training" if unshown else None
@@ -170,9 +194,10 @@ class Lender:
         if name in self.reading.called_plainly and (
             found.kind in ("numbers", "parts") or found.role in NEVER_CALLED
         ):
-            return f"{MAKER}{found.role}" if found.role in FLAGS else None
+            return CALLED.get(found.role)
         asked = self.reading.asked_of(name) if found.role == "optimizer" else frozenset()
-        if any(not hasattr(torch.optim.Adam, a) and a not in OF_AN_OPTIMIZER for a in asked):
+        more = any(not hasattr(torch.optim.Adam, a) and a not in OF_AN_OPTIMIZER for a in asked)
+        if more and not asked & {"step", "zero_grad"}:
             return "settings"  # ``opt`` is what argparse returned
         return self._by_use(found, name)
 
@@ -193,7 +218,8 @@ class Lender:
         loops.
         """
         if found.role == "effectless" and name in self.reading.operands:
-            return "interval"
+            number = self.table.find(name, "numbers")
+            return number.role if number is not None else "interval"
         if found.kind == "parts" and name in self.reading.counted_to:
             return "epochs" if found.role == "epoch" else "total steps"
         passed_over = name in self.reading.passed_over
@@ -229,7 +255,19 @@ class Lender:
         return found
 
     def _spy(self, name: str) -> Spy:
-        return Spy(name, self.result, steps=self._stepping())
+        return Spy(name, self.result, steps=self._stepping(), several=self._several)
+
+    def _several(self, name: str, names: tuple[str, ...], given: list[Any]) -> Any:
+        """Parts of what a function returns that is not shown, where what is lent is made to fit: what
+        it was given, or a batch.
+        """
+        tensors = [one for one in given if isinstance(one, Tensor)]
+        is_a_model = "." not in name and len(tensors) == len(given) > 0
+        if not self.elastic or is_a_model:
+            return None
+        batch = self.data.current or self.values.batches[0]
+        first = tensors[0] if tensors else batch.inputs
+        return tuple(batch.target if self.table.part(n) == "target" else first for n in names)
 
     def result(self, function: str, given_to: str) -> Any:
         """What a function returns that is not shown: as a scout found out, or as the name says that is
@@ -238,6 +276,9 @@ class Lender:
         role = self._known.get(f"{function}()")
         if role is not None:
             return self.of(role, f"{function}()")
+        read = self.reading.named.get(given_to)
+        if read is not None and "backward" in read.fields:
+            raise NameScouted(function, "criterion")
         found = self.table.find(given_to, "objects", "numbers")
         if found is None or (found.kind == "objects" and found.role not in MADE):
             return None
@@ -304,9 +345,11 @@ class Lender:
             "scheduler": self._scheduler,
             "accelerator": self._accelerator,
             "fabric": lambda _: fabric.unseen(self.values.world_size),
-            "settings": lambda n: LentSettings(n, self._field, self.result),
+            "settings": lambda n: LentSettings(n, self._field, self.result, self._several),
             "logger": self._logger,
             "effectless": lambda _: _effectless,
+            "stepper": lambda _: _backward_and_step,
+            "freezing": lambda n: functools.partial(_frozen, default=words(n)[0] == "unfreeze"),
             "training": lambda n: UnshownTraining(n, self),
             "transform": lambda _: _first,
             "detaching": lambda _: _detached,
@@ -317,12 +360,15 @@ class Lender:
             "start": lambda _: 0,
             "batch": self._of_one_batch, "output": self._of_one_batch, "loss": self._of_one_batch,
         }  # fmt: skip
-        if role in special:
-            return special[role](name)
+        return special[role](name) if role in special else self._simple(role, name)
+
+    def _simple(self, role: str, name: str) -> Any:
         try:
             return self.values.simple(role.replace(" ", "_"))
         except KeyError:
-            raise Unbound(name, f"looks like {role}, which this workload has not") from None
+            if not self.elastic:
+                raise Unbound(name, f"looks like {role}, which this workload has not") from None
+        return SMALL
 
     def _logger(self, name: str) -> Inert | SilentProgress:
         """What does nothing; a progress bar of whose items a loop trains goes over batches."""
@@ -350,18 +396,31 @@ class Lender:
         """The workload's model, in the form in which the program uses it."""
         if self.lightning_module is not None and name in self.reading.fitted:
             return self.lightning_module()
-        if name in self.networks.given:
-            return self.networks.given[name]
+        short = name.rpartition(".")[2] if self.elastic else name
+        if short in self.networks.given:
+            return self._adapted(self.networks.given[short], short)
         if self.networks.policy:
             return self.networks.given.get(name.rpartition(".")[2], self.values.trained)
-        if not self.reading.calls_models_plainly or not (
+        plain = self.reading.calls_models_plainly and (
             self.data.shape.rows or self.data.shape.whole
-        ):
-            stateful = self.values.workload.carries_state
-            answers.adapt(self.values.model, self._answers, carries_state=stateful)
+        )
+        if self.elastic or not plain:
+            self._adapted(self.values.model, short)
         parts_of.name_parts(self.values.model, self.reading)
         parts_of.name_methods(self.values.model, self.reading, self._answers.loss_of)
         return self.values.the_model(wrap=self.wrap)
+
+    def _adapted(self, model: nn.Module, name: str) -> nn.Module:
+        """A lent model that takes what the program passes; made to fit, methods that only the reader's
+        own has do what it does itself.
+        """
+        if self.elastic or model is self.values.model:
+            stateful = self.values.workload.carries_state
+            answers.adapt(model, self._answers, carries_state=stateful)
+        if self.elastic:
+            parts_of.name_methods(model, self.reading, self._answers.loss_of)
+            parts_of.name_unknown(model, name, self.reading)
+        return model
 
     def _other_model(self, name: str) -> nn.Module:
         """A copy that is only looked at: a teacher, a target network, an average. Its weights are
@@ -378,6 +437,8 @@ class Lender:
         """The optimizer of the whole model; of a part where the program steps several for one model."""
         several = [n for n in self.together if self.role(n) == "optimizer"]
         if self.networks.given:
+            if not self.networks.says(name) and self.reading.steps_several:
+                raise Unbound(name, "is one of several, and nothing says which model it is for")
             meant = nn.ModuleList(self.networks.meant_by(name, several))
             return self.values.optimizer_of(meant)
         if name in several and self._halve_the_model(several):
@@ -445,7 +506,7 @@ class Lender:
 
     def _criterion(self, _: str) -> Any:
         values = self.values
-        plain = _plainly(self.reading) and not self.networks.given
+        plain = _plainly(self.reading) and not (self.networks.given or self.elastic)
         if isinstance(values.criterion, nn.Module) and plain:
             return values.criterion
         return answers.Loss(values.criterion, values.criterion_of_each, self._answers)
@@ -477,6 +538,14 @@ class Lender:
         read = (n for n in self.reading.nodes if isinstance(n, ast.Attribute | ast.Subscript))
         return any(re.sub(r"\['(\w+)'\]", r".\1", ast.unparse(n.value)) == full for n in read)
 
+    def _is_no_path(self, role: str | None, full: str) -> bool:
+        """Whether more is read of it than of a text: ``self.path.sample(x)``."""
+        read = (n for n in self.reading.nodes if isinstance(n, ast.Attribute))
+        return role == "path" and any(
+            ast.unparse(n.value) == full and not hasattr(str, n.attr) and not hasattr(Path, n.attr)
+            for n in read
+        )
+
     def _unless_called(self, name: str) -> str | None:
         """What an attribute is by the table; a number is not called, and a function is no operand."""
         found, called = self.table.find(name), name in self.reading.called
@@ -485,7 +554,10 @@ class Lender:
         made = self.table.role(rest, "objects") if makes else None
         if made in MADE:
             return f"{MAKER}{made}"
-        if found is None or (called and (found.kind == "numbers" or found.role in OF_A_MODEL)):
+        if called and found is not None and found.role == "scheduler":
+            return "effectless"  # it moves rates
+        no_function = {"numbers", "parts"} if self.elastic else {"numbers"}
+        if found is None or (called and (found.kind in no_function or found.role in OF_A_MODEL)):
             return None
         return self._by_use(found, name)
 
@@ -499,8 +571,8 @@ class Lender:
         section = (
             self._is_read_below(role, full) and (role in OBJECTS or name in SECTIONS) and proper
         )
-        if role is None or section:
-            return LentSettings(full, self._field, self.result)
+        if role is None or section or self._is_no_path(role, full):
+            return LentSettings(full, self._field, self.result, self._several)
         found = self.of(role, full)
         if found is LATE:
             raise Unbound(full, "can only be made by the program itself")
@@ -518,6 +590,33 @@ def _plainly(reading: ProgramReading) -> bool:
     losses = [n for n in reading.named if reading.table.part(n) == "loss"]
     mapped = any({"items", "keys", "values"} & reading.named[n].fields for n in losses)
     return bool(reading.rows) and not reading.keys and not mapped
+
+
+def _backward_and_step(
+    loss: Tensor,
+    optimizer: Any,
+    clip_grad: Any = None,
+    clip_mode: str = "norm",
+    *_: Any,
+    **how: Any,
+) -> None:
+    """What a scaler of losses does that is called: backward; and where it is to be, clip and step."""
+    loss.backward(create_graph=bool(how.get("create_graph")))
+    if not how.get("update_grad", how.get("need_update", True)):
+        return
+    if clip_grad and clip_mode == "norm":
+        nn.utils.clip_grad_norm_(how["parameters"], clip_grad)
+    optimizer.step()
+
+
+def _frozen(*given: Any, default: bool, **named: Any) -> None:
+    """Whether networks are trained from here on, as a flag says."""
+    everything = [*given, *named.values()]
+    trains = next((one for one in everything if isinstance(one, bool)), default)
+    for one in everything:
+        for network in one if isinstance(one, list | tuple) else [one]:
+            if isinstance(network, nn.Module):
+                network.requires_grad_(trains)
 
 
 def _effectless(*args: Any, **_: Any) -> Any:

@@ -3,7 +3,7 @@
 import ast
 import copy
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from torch import nn
 
@@ -25,11 +25,24 @@ PART = re.compile(
 class Networks:
     """The networks of one program by name; none where it is lent a single model, or others' parts."""
 
-    def __init__(self, values: Values, reading: ProgramReading, table: Table) -> None:
-        """The workload's model is cut in two; each front is a copy of its front, and so the backs."""
+    def __init__(
+        self, values: Values, reading: ProgramReading, table: Table, known: Mapping[str, str]
+    ) -> None:
+        """The workload's model is cut in two; each front is a copy of its front, and so the backs.
+        ``known``: roles that scouts found out, by name.
+        """
         self.given: dict[str, nn.Module] = {}
+        asked = getattr(values.workload.parameters, "elastic", False)
+        self.elastic = bool(asked) and not reading.builds_models
+        """Whether each is a whole model that takes whatever it is given."""
         self.policy = False
         """Whether they are a policy and its critic."""
+        if self.elastic:
+            self._each_of_its_own(values, reading, table, known)
+            return
+        self._parts(values, reading, table)
+
+    def _parts(self, values: Values, reading: ProgramReading, table: Table) -> None:
         inputs = values.batches[0].inputs
         if policies.is_about(reading) and inputs.is_floating_point() and inputs.dim() == 2:
             self.given = policies.networks(reading, table, inputs.shape[1])
@@ -53,9 +66,28 @@ class Networks:
             vars(self.given[name])[STANDS_FOR_ANY] = True
         values.trained = nn.ModuleList(self.given.values())
 
+    def _each_of_its_own(
+        self, values: Values, reading: ProgramReading, table: Table, known: Mapping[str, str]
+    ) -> None:
+        """A copy of the model for each name that is called like one, where there are several."""
+        called = [last_name(n.func) for n in reading.nodes if isinstance(n, ast.Call)]
+        roles = {full.rpartition(".")[2]: role for full, role in known.items()}
+        own = {s.name for s in reading.nodes if isinstance(s, ast.FunctionDef | ast.ClassDef)}
+        names = [
+            n for n in dict.fromkeys(called)
+            if n and n not in own and _means_a_network(n, roles.get(n) or table.role(n))
+        ]  # fmt: skip
+        if len(names) > 1:
+            self.given = {name: copy.deepcopy(values.model) for name in names}
+            values.trained = nn.ModuleList(self.given.values())
+
     def _has(self, part: nn.Module) -> bool:
         inside = {id(p) for m in self.given.values() for p in m.parameters()}
         return any(id(p) in inside for p in part.parameters())
+
+    def says(self, name: str) -> bool:
+        """Whether the name of an optimizer says which it is for, where each is a whole model."""
+        return not self.elastic or bool(self._named_in(name))
 
     def meant_by(self, name: str, others: Iterable[str]) -> list[nn.Module]:
         """Those that an optimizer or a list of parameters is for; ``others`` are for the rest."""
@@ -67,6 +99,10 @@ class Networks:
 
     def _named_in(self, name: str) -> list[str]:
         said = {*words(name)}
+        if self.elastic:
+            shared = {n: len(said & {*words(n)}) for n in self.given}
+            most = max(shared.values())
+            return [n for n, count in shared.items() if count == most > 0]
         return [n for n in self.given if any(words(n)[0].startswith(w) for w in said)]
 
 
@@ -74,7 +110,10 @@ def _is_network(name: str, reading: ProgramReading, table: Table) -> bool:
     """Whether a name is called, and means a network or a part of one."""
     if name not in reading.called_plainly or not name[0].islower():
         return False
-    role = table.role(name)
+    return _means_a_network(name, table.role(name))
+
+
+def _means_a_network(name: str, role: str | None) -> bool:
     return role == "model" or (role is None and any(map(PART.fullmatch, words(name))))
 
 

@@ -70,6 +70,16 @@ def name_methods(model: nn.Module, reading: ProgramReading, loss: Callable[..., 
                 _call(model, name, functools.partial(_itself, embedding))
 
 
+def name_unknown(model: nn.Module, name: str, reading: ProgramReading) -> None:
+    """Methods that nobody shows do what the model does: ``model.encode(x)``."""
+    for method in reading.asked_of(name) & reading.called:
+        _call(model, method, functools.partial(_called, model))
+
+
+def _called(model: nn.Module, *args: Any, **keywords: Any) -> Any:
+    return model(*args, **keywords)
+
+
 def _itself(module: nn.Module) -> nn.Module:
     return module
 

@@ -10,7 +10,7 @@ from typing import Any
 from torch import nn
 
 from harness.beside import unpacked
-from harness.domain.event import BUILDS_MODELS
+from harness.domain.event import BUILDS_MODELS, MADE_TO_FIT
 from harness.sandbox.absent import checkpoints, files, hub, pictures
 from harness.sandbox.absent.inert import install_progress
 from harness.sandbox.absent.lent import all_lent
@@ -25,7 +25,7 @@ from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.shortening import declared_window
 from harness.sandbox.ready import ReadyProgram, compiled, namespace
 from harness.sandbox.unbound import NameScouted, no_input, parsed
-from harness.sandbox.world import libraries, losses, rewrite, wrapping
+from harness.sandbox.world import elastic, libraries, losses, rewrite, wrapping
 from harness.sandbox.world.fitting import Fitting
 from harness.sandbox.world.lending import LATE, MOMENT, Lender
 from harness.sandbox.world.policies import MET
@@ -43,6 +43,12 @@ from harness.sandbox.world.turns import (
 from harness.sandbox.world.values import Values
 from harness.syntax import source_of, walk
 from harness.workloads import Workload
+
+OF_A_CLASS = ("classmethod", "staticmethod")
+"""Decorators that mean nothing outside of one."""
+
+AGAIN = 5
+"""How often a call that has made one update is made once more."""
 
 COUNTED = frozenset({None, "loss", "step", "epoch", "count", "index"})
 """Roles of names in which programs count or sum up; what the reader brings is where they start."""
@@ -160,13 +166,18 @@ class _Binding:
         code, left_out = compiled(self.tree)
         masks = [n for n in self.lender.names if self.lender.role(n) == "mask"]
 
+        fitted = elastic.Elastic if self.lender.elastic else contextlib.nullcontext
+        if self.lender.elastic:
+            self.lender.notes.append(MADE_TO_FIT)
+            elastic.install()
+
         @contextlib.contextmanager
         def around() -> Iterator[None]:
-            with _misfits(masks), _names(self.module, self.tree):
+            with _misfits(masks), _names(self.module, self.tree), fitted():
                 yield
 
         def then() -> None:
-            with _misfits(masks):
+            with _misfits(masks), fitted():
                 self._start(starts)
 
         gathers, told = self._gathers(), len(self.lender.notes)
@@ -190,13 +201,17 @@ class _Binding:
         )
 
     def _start(self, starts: list[tuple[Call, Callable[[], None]]]) -> None:
-        """Make the calls that the program leaves to its reader."""
+        """Make the calls that the program leaves to its reader; where what is lent is made to fit, one
+        that makes an update is made for as many as a probe needs.
+        """
         trained = self.patience.updates > 0
         for call, start in starts:
             if trained:
                 self.lender.notes.append(f"{call.function} is not called: training had begun")
             else:
                 start()
+                for _ in range(AGAIN if self.lender.elastic and self.patience.updates == 1 else 0):
+                    start()
 
     def _gathers(self) -> int | None:
         roles = map(self.lender.role, self.lender.names)
@@ -368,6 +383,10 @@ class _Binding:
 def _prepared(program: str) -> tuple[ast.Module, list[str]]:
     """The tree without what is not here, and what was left out."""
     tree = hooks.gather(parsed(program, FILENAME))
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef):  # a method that was pasted without its class
+            named = [(d, ast.unparse(d)) for d in statement.decorator_list]
+            statement.decorator_list = [d for d, name in named if name not in OF_A_CLASS]
     absent = packages.lend_imports(tree)
     removed = {*absent, *(id(s) for s in tree.body if _is_stub(s))}
     rewrite.leave_out(tree, removed)

@@ -198,8 +198,12 @@ class ProgramReading:
     def trained_over(self) -> frozenset[str]:
         """Names of whose items a loop trains: ``for x, y in pbar`` goes over batches."""
         loops = [n for n in self.nodes if isinstance(n, ast.For)]
-        over = (last_name(_inner(n.iter)) for n in loops if "backward" in self.does(n))
+        batches = (n for n in loops if not self._counts(n.target) and "backward" in self.does(n))
+        over = (last_name(_inner(n.iter)) for n in batches)
         return frozenset(name for name in over if name is not None)
+
+    def _counts(self, target: ast.expr) -> bool:
+        return isinstance(target, ast.Name) and self.table.part(target.id) in ("step", "epoch")
 
     @cached_property
     def takes_losses(self) -> bool:
@@ -222,6 +226,14 @@ class ProgramReading:
         given = {a.id for c in calls for a in c.args if isinstance(a, ast.Name)}
         own = {last_name(c.func.value) for c in calls if isinstance(c.func, ast.Attribute)}
         return {*names} <= given | own
+
+    @cached_property
+    def steps_several(self) -> bool:
+        """Whether it steps more than one optimizer."""
+        calls = [n.func for n in self.nodes if isinstance(n, ast.Call)]
+        steps = [f for f in calls if isinstance(f, ast.Attribute) and f.attr == "step"]
+        own = (f.value for f in steps if not _is_a_schedule(f, self.table))
+        return len({last_name(one) for one in own}) > 1
 
     def is_unshown_training(self, name: str) -> bool:
         """Whether a free function trains for a program that neither goes backward nor steps."""
@@ -303,6 +315,7 @@ class ProgramReading:
             if not isinstance(node, ast.Call):
                 continue
             last = last_name(node.func) or ""
+            found |= self._scales(node)
             if last in ("backward", "manual_backward") or (last == "grad" and node.args):
                 found.add("backward")
             if last in ("step", "fit", "train_epoch") and not _is_a_schedule(node.func, self.table):
@@ -316,6 +329,11 @@ class ProgramReading:
         """Whether a function goes backward and steps, and not in a loop."""
         loops = (node for node in walk(tree) if isinstance(node, ast.For | ast.While))
         return {"backward", "step"} <= self.does(tree) - self.does(*loops) | {"step"}
+
+    def _scales(self, call: ast.Call) -> set[str]:
+        """What ``loss_scaler(loss, optimizer, ...)`` does."""
+        named = call.func.id if isinstance(call.func, ast.Name) and call.args else ""
+        return {"backward", "step"} if self.table.role(named) == "scaler" else set()
 
     @cached_property
     def _bodies(self) -> dict[str, list[Function]]:

@@ -57,8 +57,14 @@ class Starter:
         return found
 
     def _taken(self, root: UncalledFunction) -> list[ast.arg]:
-        extra = [a for a in optional(root.tree) if self._lender.role(a.arg) in ESSENTIAL]
+        extra = [a for a in optional(root.tree) if self._is_needed(a.arg)]
         return [*root.wanted(), *extra]
+
+    def _is_needed(self, name: str) -> bool:
+        """Whether it gets an object although it has a default: settings do of which some are read."""
+        role = self._lender.role(name)
+        read = role == "settings" and self._lender.reading.asked_of(name)
+        return role in ESSENTIAL or bool(read)
 
     def _start(self, root: UncalledFunction) -> None:
         target = self._target(root)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from harness.sandbox.world.spies import Result, Spy
+from harness.sandbox.world.spies import Result, Several, Spy
 
 Field = Callable[[str, str], Any]
 """``(owner, name)``: the value of one setting."""
@@ -12,9 +12,11 @@ Field = Callable[[str, str], Any]
 class LentSettings(Spy):
     """A namespace whose fields are what their names mean; a section of it is another one."""
 
-    def __init__(self, name: str, field: Field, result: Result) -> None:
+    def __init__(
+        self, name: str, field: Field, result: Result, several: Several = lambda *_: None
+    ) -> None:
         """``name``: as the program spells it, ``cfg.train``."""
-        super().__init__(name, result)
+        super().__init__(name, result, several=several)
         self.__dict__["_field"] = field
 
     def __getattr__(self, attribute: str) -> Any:

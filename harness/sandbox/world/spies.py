@@ -56,14 +56,25 @@ Result = Callable[[str, str], Any]
 """
 
 
+Several = Callable[[str, tuple[str, ...], list[Any]], Any]
+"""The same of a result that is taken apart, by the names of its parts, and what it was called with."""
+
+
 class Spy:
     """Stands for one unknown name."""
 
-    def __init__(self, name: str, result: Result, *, steps: str = "optimizer") -> None:
+    def __init__(
+        self,
+        name: str,
+        result: Result,
+        *,
+        steps: str = "optimizer",
+        several: Several = lambda *_: None,
+    ) -> None:
         """``result``: what it returns when called. ``steps``: what it is if it is asked for ``step``
-        first.
+        first. ``several``: what it returns that is taken apart.
         """
-        self.__dict__.update(_name=name, _result=result, _steps=steps)
+        self.__dict__.update(_name=name, _result=result, _steps=steps, _several=several)
 
     def _is(self, role: str) -> NoReturn:
         raise NameScouted(self._name, role)
@@ -83,6 +94,9 @@ class Spy:
         computed = [a for a in given if isinstance(a, Tensor) and a.grad_fn is not None]
         use = ResultUse(frame_of_the_program())
         given_to = use.names[0] if len(use.names) == 1 else ""
+        parts = self._several(self._name, use.names, everything) if use.apart else None
+        if parts is not None:
+            return parts
         part = table().part(given_to)
         if computed and not use.apart:
             behind = len(everything) == 1 and not use.dropped and part != "loss"
@@ -97,7 +111,7 @@ class Spy:
             self._is("")
         if use.dropped:
             self._is("effectless")
-        return Spy(f"{self._name}()", self._result, steps=self._steps)
+        return Spy(f"{self._name}()", self._result, steps=self._steps, several=self._several)
 
     @classmethod
     def __torch_function__(
@@ -108,7 +122,7 @@ class Spy:
         flat = [
             a for given in args for a in (given if isinstance(given, list | tuple) else [given])
         ]
-        spy: Spy = next((a for a in flat if isinstance(a, cls)), cls("", lambda *_: None))
+        spy: Spy = next((a for a in flat if isinstance(a, cls)), Spy("", lambda *_: None))
         if name in OPERATORS:
             return NotImplemented
         if name in TAKES_INPUTS:

@@ -65,6 +65,8 @@ class Values:
         """The workload's optimizer over the model that is trained."""
         if self.optimizer is None:
             self.optimizer = self.workload.optimizer(self.trained.parameters())
+            for group in self.optimizer.param_groups:
+                group["initial_lr"] = group["lr"]  # as a schedule leaves it
         return self.optimizer
 
     def optimizer_of(self, networks: nn.ModuleList) -> torch.optim.Optimizer:

@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,7 @@ class Pictures(Dataset[Any]):
 
     def __getitem__(self, index: int) -> Any:
         """A picture and its class; one behind the last, as a subset of the real set may ask for."""
+        index = int(index)  # numpy's have other types
         shown, kind = picture(self._pixels(index)), self._kind(index)
         return (
             shown if self.transform is None else self.transform(shown),
@@ -101,7 +103,11 @@ class Pictures(Dataset[Any]):
 
     test_data, test_labels = train_data, train_labels
 
-    @property
+    def loader(self, path: Any) -> Any:
+        """The picture of a file, as ``imgs`` names them."""
+        return picture(self._pixels(int(str(path).partition(".")[0])))
+
+    @cached_property
     def data(self) -> Any:
         """All pixels: a tensor where there is one channel, else an array, as in the real ones."""
         pixels = torch.stack([self._pixels(n) for n in range(len(self))])
