@@ -72,7 +72,6 @@ FAILS = {
     "names-in-letters-of-full-width-are-the-same-names": "clip-once-per-update",
 }
 LACKS = {
-    "two-optimizers-that-do-not-say-for-which-network": "define `bce`",
     "a-codebook-that-is-detached-in-both-of-its-losses": "weight had no gradient in 20 steps",
     "ranks-that-train-apart-and-average-their-weights": "something else than an optimizer moved",
     "windows-of-unlike-sizes-are-single-batches-taken-apart": "not because of how micro-batches",
