@@ -100,6 +100,12 @@ def test_settings_may_have_the_name_of_an_optimizer(run):
     assert run("print(opt.n_critic, opt.batch_size)\n" + LOOP).outcome == "ran"
 
 
+def test_settings_that_torch_is_given_by_keyword_are_refused_by_torch(run):
+    ran = run("torch.sum(input=cfg)\n" + LOOP)
+
+    assert "must be Tensor, not LentSettings" in ran.outcome
+
+
 def test_a_loader_that_is_drawn_from_is_an_iterator(run):
     program = """
 for step in range(10):
