@@ -72,6 +72,7 @@ FAILS = {
     "names-in-letters-of-full-width-are-the-same-names": "clip-once-per-update",
 }
 LACKS = {
+    "a-critic-of-rows-that-a-generator-of-the-reader-made": "how the other network is trained",
     "a-codebook-that-is-detached-in-both-of-its-losses": "weight had no gradient in 20 steps",
     "ranks-that-train-apart-and-average-their-weights": "something else than an optimizer moved",
     "windows-of-unlike-sizes-are-single-batches-taken-apart": "not because of how micro-batches",

@@ -131,6 +131,15 @@ SHAPES = ("mlp", "language", "two-part", "gan", "cnn")
 TEXT = "language"
 """The shape of tokens; tried first for a program that speaks of them."""
 
+GAN = "gan"
+"""The shape of two networks that are trained against each other."""
+
+ADVERSARIES = (
+    re.compile(r"\b(?:gen|generator|net_?g|G)\("),
+    re.compile(r"\b(?:critic|disc|discriminator|net_?d|D)\("),
+)
+"""How a program shows that it calls both."""
+
 TOKENS = re.compile(r"\b(?:ignore_index|input_ids|vocab_size)\b")
 """How a program shows that it trains on tokens, of which some do not count."""
 
@@ -177,6 +186,13 @@ def situations_of(program: str) -> Iterator[Scenario]:
         for workload, parameters in lent:
             there = WorkloadSpec(name=workload, parameters=parameters, world_size=ranks)
             yield OWN_SCENARIO.model_copy(update={"workload": there})
+
+
+def blurs(program: str, place: Scenario) -> bool:
+    """Whether two networks that are trained against each other would be one and the same there."""
+    name, workload = place.workload.name, place.workload.parameters
+    apart = name == GAN or (isinstance(workload, Mlp) and workload.elastic)
+    return not apart and all(one.search(program) for one in ADVERSARIES)
 
 
 def misfits(seen: ProbeTrace) -> bool:

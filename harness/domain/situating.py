@@ -5,7 +5,7 @@ the size that it asks for.
 from collections.abc import Callable, Sequence
 
 from harness.domain.fitting import SHAPES, fitted_to, of_its_ranks
-from harness.domain.own import is_alone, lent, misfits, roomier, situations_of
+from harness.domain.own import blurs, is_alone, lent, misfits, roomier, situations_of
 from harness.domain.scenario import Probe, Scenario
 from harness.domain.trace import ProbeTrace
 
@@ -22,18 +22,23 @@ def situated(program: str, observe: Observe, *, anywhere: bool = True) -> Situat
     tried: list[Situated] = []
     for situation in situations_of(program):
         same = tried and situation.workload.world_size == tried[-1][0].workload.world_size
-        if same and not (anywhere and misfits(tried[-1][1][0])):
+        if same and not (anywhere and _goes_on(program, *tried[-1])):
             continue
         place, found = _in_a_size_that_fits(situation, observe, first=not tried)
         tried.append((place, found))
-        if is_alone(found[0]) or misfits(found[0]):
+        if is_alone(found[0]) or misfits(found[0]) or (anywhere and blurs(program, place)):
             continue
         larger = roomier(place, found[0])
         if larger is not None:
             return larger, observe(larger, larger.probes)
         if found[0].updates:
             return tried[-1]
-    return max(tried, key=lambda one: len(one[1][0].updates))
+    return max(tried, key=lambda one: (not blurs(program, one[0]), len(one[1][0].updates)))
+
+
+def _goes_on(program: str, place: Scenario, found: tuple[ProbeTrace, ...]) -> bool:
+    """Whether another situation may tell what this one does not."""
+    return misfits(found[0]) or blurs(program, place)
 
 
 def _in_a_size_that_fits(place: Scenario, observe: Observe, *, first: bool) -> Situated:
