@@ -331,9 +331,10 @@ class ProgramReading:
         return {"backward", "step"} <= self.does(tree) - self.does(*loops) | {"step"}
 
     def _scales(self, call: ast.Call) -> set[str]:
-        """What ``loss_scaler(loss, optimizer, ...)`` does."""
-        named = call.func.id if isinstance(call.func, ast.Name) and call.args else ""
-        return {"backward", "step"} if self.table.role(named) == "scaler" else set()
+        """What ``loss_scaler(loss, optimizer, ...)`` does; ``GradScaler("cuda")`` makes a scaler."""
+        named = call.func.id if isinstance(call.func, ast.Name) and len(call.args) > 1 else ""
+        scales = named[:1].islower() and self.table.role(named) == "scaler"
+        return {"backward", "step"} if scales else set()
 
     @cached_property
     def _bodies(self) -> dict[str, list[Function]]:
