@@ -79,10 +79,11 @@ def of_its_ranks(place: Scenario, seen: ProbeTrace) -> Scenario | None:
 def _in_size(workload: WorkloadSpec, said: str) -> FittedWorkload | None:
     """The same in the size that is asked for, where it is the size of what is lent that is refused."""
     sizes = workload.parameters.model_dump(include={"features", "vocabulary", "outputs"})
-    kept, outputs = _kept(workload), _two_sizes(said)
-    other = _other_width(width_asked_for(said), sizes)
-    if other is not None:
-        return workload.name, {**kept, "features": other}
+    kept, width, outputs = _kept(workload), width_asked_for(said), _two_sizes(said)
+    if width is not None and sizes.get("features") in width:  # of the data, or of the model
+        given, wanted = width
+        features = wanted if given == sizes["features"] else given
+        return workload.name, {**kept, "features": features}
     if (rows := _ROWS.search(said)) and "features" in sizes:
         return workload.name, {**kept, "features": int(rows["wanted"])}
     if outputs is not None:
@@ -95,14 +96,6 @@ def _in_size(workload: WorkloadSpec, said: str) -> FittedWorkload | None:
     if _RANGE.search(said) and sizes.get("vocabulary", 14) > 14:
         return workload.name, {**kept, "vocabulary": 14}
     return None
-
-
-def _other_width(width: tuple[int, int] | None, sizes: dict[str, int]) -> int | None:
-    """What lent rows are refused for, or what a lent model refuses; the outputs of another are none."""
-    given, wanted = width or (None, None)
-    if given is not None and given == sizes.get("features"):
-        return wanted
-    return given if wanted == sizes.get("features") and given != sizes.get("outputs") else None
 
 
 def _in_classes(workload: WorkloadSpec, ended: Program, said: str) -> FittedWorkload | None:
