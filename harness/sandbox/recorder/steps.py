@@ -120,14 +120,13 @@ class Steps:
 
     def _frozen_again(self, optimizer: Optimizer) -> list[tuple[str, Tensor, Tensor]]:
         """What was trained and is frozen now, with a gradient of zeros: name, parameter, its values."""
-        found: list[tuple[str, Tensor, Tensor]] = []
-        for parameter in _parameters(optimizer):
-            name, gradient = self._tape.name(parameter), parameter.grad
-            if parameter.requires_grad:
-                self._asked_for_one.add(name)
-            elif name in self._asked_for_one and gradient is not None and not dense(gradient).any():
-                found.append((name, parameter, parameter.detach().clone()))
-        return found
+        still = ((p, p.grad) for p in _parameters(optimizer) if not p.requires_grad)
+        return [
+            (name, parameter, parameter.detach().clone())
+            for parameter, gradient in still
+            if gradient is not None and not dense(gradient).any()
+            if (name := self._tape.name(parameter)) in self._asked_for_one
+        ]
 
     def _write(self, optimizer: Optimizer, pending: "_Pending") -> None:
         if optimizer not in self._numbers:
@@ -145,6 +144,8 @@ class Steps:
             own=not any(optimizer is given for given in self.given),
         )
         self._last |= dict.fromkeys(names, self._numbers[optimizer])
+        asking = (p for p in _parameters(optimizer) if p.requires_grad)
+        self._asked_for_one.update(map(self._tape.name, asking))
         self.count += 1
         values = self._tape.values(dict.fromkeys(names))
         self._tape.write(event, [*pending.gradients, *pending.put_back, *values])
