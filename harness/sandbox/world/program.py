@@ -47,9 +47,6 @@ from harness.workloads import Workload
 OF_A_CLASS = ("classmethod", "staticmethod")
 """Decorators that mean nothing outside of one."""
 
-AGAIN = 5
-"""How often a call that has made one update is made once more."""
-
 COUNTED = frozenset({None, "loss", "step", "epoch", "count", "index"})
 """Roles of names in which programs count or sum up; what the reader brings is where they start."""
 
@@ -201,17 +198,13 @@ class _Binding:
         )
 
     def _start(self, starts: list[tuple[Call, Callable[[], None]]]) -> None:
-        """Make the calls that the program leaves to its reader; where what is lent is made to fit, one
-        that makes an update is made for as many as a probe needs.
-        """
+        """Make the calls that the program leaves to its reader."""
         trained = self.patience.updates > 0
         for call, start in starts:
             if trained:
                 self.lender.notes.append(f"{call.function} is not called: training had begun")
             else:
                 start()
-                for _ in range(AGAIN if self.lender.elastic and self.patience.updates == 1 else 0):
-                    start()
 
     def _gathers(self) -> int | None:
         roles = map(self.lender.role, self.lender.names)

@@ -327,8 +327,9 @@ class ProgramReading:
 
     def is_one_update(self, tree: ast.AST) -> bool:
         """Whether a function goes backward and steps, and not in a loop."""
+        does = self.does(tree)
         loops = (node for node in walk(tree) if isinstance(node, ast.For | ast.While))
-        return {"backward", "step"} <= self.does(tree) - self.does(*loops) | {"step"}
+        return "step" in does and "backward" in does - self.does(*loops)
 
     def _scales(self, call: ast.Call) -> set[str]:
         """What ``loss_scaler(loss, optimizer, ...)`` does; ``GradScaler("cuda")`` makes a scaler."""
