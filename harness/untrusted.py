@@ -45,6 +45,8 @@ def kind_of(path: Path) -> str | None:
         mode = path.stat().st_mode
     except OSError:
         return None
+    except ValueError:
+        return "a name that no file can have"
     kinds = {
         "a named pipe": stat.S_ISFIFO(mode) and not _is_of_the_kernel(path),
         "a socket": stat.S_ISSOCK(mode),

@@ -112,6 +112,7 @@ UNREADABLE = {
     "nested for the tree": "x = 1" + " + 1" * 20_000,
     "nested for what is done with a tree": "x = 1" + " + 1" * 700,
     "a byte that is no text": "x = 1\0",
+    "of very many parts": "x = " + 'f"{a!r:{b}}" ' * 40_000,
     "very long": "x = 1\n" * (LONGEST // 6 + 1),
 }
 

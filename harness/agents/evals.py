@@ -1,5 +1,6 @@
 """``evals.json`` of skill-creator: questions with expectations, as scenarios that can be asked."""
 
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -81,11 +82,11 @@ def _shown(name: str, path: Path) -> str:
     """A file of the skill, put into the question: not every agent has hands."""
     root = path.resolve().parent
     root = root.parent if root.name == "evals" else root
-    file = (root / name).resolve()
-    if not file.is_relative_to(root):
-        raise UsageError(f"{path}: {name} is not in the folder of the skill")
     try:
+        file = Path(os.path.realpath(root / name))
+        if not file.is_relative_to(root):
+            raise UsageError(f"{path}: {name} is not in the folder of the skill")
         text = read_bytes(file, _LARGEST).decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise UsageError(f"{path}: {name}: {reason(error)}; expected a text file") from error
     return f"{name}:\n\n{fence(text, file.suffix.removeprefix('.'))}"

@@ -2,6 +2,7 @@
 
 import hashlib
 import shlex
+import time
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from harness.domain.transcript import Transcript, Unreadable
 from harness.extraction.assignment import Assigned, Choice, assign, named
 from harness.markdown import fence, fenced_blocks
 from harness.syntax import tree_of
-from harness.untrusted import TooLong, in_time, read_bytes, shown
+from harness.untrusted import SECONDS, TooLong, in_time, read_bytes, shown
 
 MOST_REFUSED = 50
 """How many parts of one file are each told why they cannot be read; more, if as many can be."""
@@ -133,17 +134,21 @@ def _given(
 
 
 def _in_time(unit: InputUnit) -> Iterator[Transcript | Unreadable]:
-    """Each answer of a file, for which there is time; and not each of many that cannot be read."""
+    """Each answer of a file, for which there is time. What cannot be read has the time of one together,
+    and not each of many such parts is told.
+    """
     answers: Iterator[Transcript | Unreadable] | None = None
-    refused = seen = 0
-    while refused <= MOST_REFUSED or 2 * refused <= seen:
+    refused, seen, lost = 0, 0, 0.0
+    while lost < SECONDS and (refused <= MOST_REFUSED or 2 * refused <= seen):
+        began = time.thread_time()
         with in_time(unit.name):
             answers = iter(unit.read()) if answers is None else answers
             answer = next(answers, None)
         if answer is None:
             return
         seen += 1
-        refused += isinstance(answer, Unreadable)
+        if isinstance(answer, Unreadable):
+            refused, lost = refused + 1, lost + time.thread_time() - began
         yield answer
     told = f"{refused} of its first {seen} parts cannot be read, the rest is left out"
     yield Unreadable(file=unit.name, expected="a file whose parts can be read", sentence=told)

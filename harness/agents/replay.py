@@ -10,7 +10,9 @@ from harness.domain.errors import UsageError
 from harness.domain.scenario import Scenario
 from harness.domain.transcript import Transcript, Unreadable
 from harness.transcripts import read
+from harness.untrusted import read_bytes
 
+_LARGEST = 64 << 20
 _ENDINGS = (".json", ".jsonl", ".md", ".txt", ".py", ".ipynb")
 
 
@@ -71,7 +73,7 @@ def _stored(file: Path) -> Transcript | None:
     if file.suffix != ".json":
         return None
     try:
-        return Transcript.model_validate_json(file.read_bytes())
+        return Transcript.model_validate_json(read_bytes(file, _LARGEST))
     except ValidationError:
         return None
     except OSError as error:

@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Literal
 
 from harness.domain.errors import BankError
+from harness.scenarios.files import LARGEST
 from harness.scenarios.programs import decode, program_problem
 from harness.scenarios.yaml_tree import Complaint
+from harness.untrusted import read_bytes
 
 ProgramKind = Literal["alternatives", "cheats"]
 
@@ -31,7 +33,10 @@ def read_sources(bank: Path, scenario: str, kind: ProgramKind) -> tuple[NamedSou
 
 
 def _read(path: Path) -> NamedSource:
-    text = decode(path.read_bytes())
+    try:
+        text = decode(read_bytes(path, LARGEST))
+    except OSError as error:
+        raise BankError(path, None, f"cannot be read: {error.strerror}") from error
     problem = text if isinstance(text, Complaint) else program_problem(text)
     if problem is not None:
         raise BankError(path, problem.line or None, problem.sentence)

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from harness.domain.errors import NoReply, UsageError, reason
 from harness.domain.model import Completion, LanguageModel, Tool, Turn
 from harness.store.whole import write_whole
+from harness.untrusted import read_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +37,13 @@ class ReplayedJudge:
         del max_tokens, tools
         path = self.folder / f"{key_of(system, turns)}.json"
         try:
-            return Completion.model_validate_json(path.read_bytes())
-        except OSError:
+            return Completion.model_validate_json(read_bytes(path))
+        except FileNotFoundError:
             raise NoReply(
                 f"{path}: no such recorded reply; the answer, the scenario or the harness's prompts "
                 "differ from those that were recorded"
             ) from None
-        except ValidationError:
+        except (OSError, ValidationError):
             raise NoReply(f"{path}: expected a recorded reply as it was written") from None
 
 

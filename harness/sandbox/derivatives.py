@@ -78,10 +78,12 @@ def untrue_loss(
     """
     for function, given in calls:
         inputs = [
-            nn.Parameter(v.double()) if isinstance(v, Tensor) and v.is_floating_point() else v
+            nn.Parameter(v.detach().double(), v.requires_grad)
+            if isinstance(v, Tensor) and v.is_floating_point()
+            else v
             for v in given
         ]
-        asked = [v for v in inputs if isinstance(v, nn.Parameter)]
+        asked = [v for v in inputs if isinstance(v, nn.Parameter) and v.requires_grad]
         with unseen(), contextlib.suppress(ModelUnasked):
             found = _disagreement(asked, functools.partial(_value_of, function, inputs))
             if found is not None and not found.seen:

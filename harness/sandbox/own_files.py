@@ -87,6 +87,8 @@ def _named(words: Iterable[str], bases: list[Path], data: Sequence[Path]) -> dic
             if any(fnmatchcase(entry.name, pattern) for pattern in patterns):
                 entries[entry.name] = entry
         for name, entry in sorted(entries.items()):
+            if not entry.exists():  # a link that leads nowhere, or round
+                continue
             inside = any(map(entry.resolve().is_relative_to, (bases[-1], *data)))
             if inside and entry.suffix != ".py" and not name.startswith("."):
                 found.setdefault("../" * height + name, entry)

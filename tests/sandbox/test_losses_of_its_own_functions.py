@@ -5,7 +5,8 @@ import torch
 
 from harness.sandbox.derivatives import untrue_loss
 
-OUTPUT, TARGET = torch.linspace(-1.0, 2.0, 12).reshape(4, 3), torch.ones(4, 3)
+OUTPUT = torch.linspace(-1.0, 2.0, 12).reshape(4, 3).requires_grad_()
+TARGET = torch.ones(4, 3)
 
 
 class Squares(torch.autograd.Function):
@@ -39,14 +40,28 @@ class Signs(Squares):
         return given * off.sign(), -given * off.sign()
 
 
+class TargetFirst(Squares):
+    """Four times as much, and nothing for its first argument."""
+
+    @staticmethod
+    def forward(ctx, target, output):
+        return Squares.forward(ctx, output, target)
+
+    @staticmethod
+    def backward(ctx, given):
+        return None, 4 * Squares.backward(ctx, given)[0]
+
+
 def test_a_backward_that_is_the_derivative_is_left_alone():
     assert untrue_loss([(Squares, (OUTPUT, TARGET))]) is None
 
 
-@pytest.mark.parametrize("function", [Enlarged, Signs])
+@pytest.mark.parametrize("function", [Enlarged, Signs, TargetFirst])
 def test_a_backward_that_is_another_than_the_derivative_is_named(function):
     """A loss that was not divided was made up for in its backward."""
-    said = untrue_loss([(Squares, (OUTPUT, TARGET)), (function, (OUTPUT, TARGET))])
+    given = (TARGET, OUTPUT) if function is TargetFirst else (OUTPUT, TARGET)
+    said = untrue_loss([(Squares, (OUTPUT, TARGET)), (function, given)])
+
     assert (
         said == f"`{function.__name__}` gives gradients that are not the derivatives of its outputs"
     )

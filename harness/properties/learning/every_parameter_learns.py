@@ -269,6 +269,7 @@ PROPERTY = Property(
     explains=(
         "accumulation-not-wiped",
         "accumulation-equals-large-batch",
+        "clip-inactive-when-small",
         "clip-per-group",
         "no-batch-lost",
         "training-unchanged",

@@ -5,6 +5,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+REGISTERED = "torch._library.autograd"
+"""Where torch makes the function of an operator that a program registers."""
+
 
 class Functions:
     """Keeps what each such function was first called with, where what it returned is one number."""
@@ -20,6 +23,7 @@ class Functions:
         def apply(cls: type[torch.autograd.Function], *args: Any, **kwargs: Any) -> Any:
             result = original(cls, *args, **kwargs)
             own = cls.__module__.partition(".")[0] not in ("torch", __name__.partition(".")[0])
+            own = own or cls.__module__ == REGISTERED
             is_loss = isinstance(result, Tensor) and result.numel() == 1
             if own and is_loss and cls not in self.first_calls:
                 self.first_calls[cls] = tuple(map(_kept, args))
@@ -29,4 +33,6 @@ class Functions:
 
 
 def _kept(value: Any) -> Any:
-    return value.detach().clone() if isinstance(value, Tensor) else value
+    if not isinstance(value, Tensor):
+        return value
+    return value.detach().clone().requires_grad_(value.requires_grad)

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from harness.domain.event import OptimizerStep, ParameterGroup
+from harness.sandbox.recorder.memories import Memories
 from harness.sandbox.recorder.tape import Blob, Tape, dense
 
 StepFunction = Callable[..., Any]
@@ -44,6 +45,7 @@ class Steps:
         self._asked_for_one: set[str] = set()
         """Parameters that asked for a gradient when they were stepped."""
         self._moved: Counter[str] = Counter()
+        self.memories = Memories(tape)
         self.count = 0
         self.broken_off = False
         """Whether the run ended within a step, as one that calls its closure very often."""
@@ -101,7 +103,8 @@ class Steps:
             if pending.closures == 0:
                 self.consumes(optimizer)
             try:
-                result = function(optimizer, *args, **kwargs)
+                with self.memories.around(optimizer, nested=len(self._running) > 1):
+                    result = function(optimizer, *args, **kwargs)
             except SystemExit:
                 self.broken_off = True
                 raise

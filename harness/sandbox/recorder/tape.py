@@ -261,8 +261,11 @@ def as_blob(name: str, tensor: Tensor) -> Blob:
 
 
 def dense(tensor: Tensor) -> Tensor:
-    """The same without gaps: the gradient of an embedding may hold only the rows that were used."""
-    return tensor if tensor.layout == torch.strided else tensor.to_dense()
+    """The same without gaps, a complex number as two real ones: the gradient of an embedding may hold
+    only the rows that were used.
+    """
+    whole = tensor if tensor.layout == torch.strided else tensor.to_dense()
+    return torch.view_as_real(whole.resolve_conj()) if whole.is_complex() else whole
 
 
 def sampled(tensor: Tensor) -> Tensor:

@@ -98,3 +98,46 @@ def test_hooks_that_make_gradients_larger_are_told(see, case):
 @pytest.mark.parametrize("case", NO_LARGER)
 def test_hooks_that_only_look_or_cut_are_none_of_these(see, case):
     assert see(SCRIPT % (NO_LARGER[case], "", "")).trace.program.untrue is None
+
+
+MOMENTUM = "optimizer = torch.optim.SGD(net.parameters(), rate, momentum=0.9)"
+OF_EACH = "for p in net.parameters(): optimizer.state[p]['momentum_buffer']"
+KEPT = {
+    "nothing": "pass",
+    "cleared": f"{OF_EACH}.zero_()",
+    "scaled with the rate": f"{OF_EACH}.mul_(0.5)",
+    "masked": f"{OF_EACH}.mul_((torch.arange(p.shape[-1]) > 1).float())",
+    "put back": "import copy; optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))",
+    "begun anew": "optimizer.state.clear()",
+}
+
+
+@pytest.mark.parametrize("by", [".add_(whole[p])", " = whole[p].clone()"])
+def test_a_memory_that_is_written_by_hand_is_told(see, by):
+    seen = see(SCRIPT % (MOMENTUM, "", f"{OF_EACH}{by}"))
+    assert "writes `momentum_buffer` of its `SGD`" in (seen.trace.program.untrue or "")
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_what_else_is_done_to_a_memory_is_lawful(see, case):
+    assert see(SCRIPT % (MOMENTUM, "", KEPT[case])).trace.program.untrue is None
+
+
+REGISTERED = """
+@torch.library.custom_op("mine::squares", mutates_args=())
+def squares(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    return ((output - target) ** 2).mean()
+def backward(ctx, given):
+    off = ctx.saved_tensors[0] - ctx.saved_tensors[1]
+    return given * FACTOR * off / off.numel(), None
+squares.register_autograd(
+    backward, setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs)
+)
+"""
+
+
+@pytest.mark.parametrize(("factor", "told"), [(2, False), (8, True)])
+def test_the_backward_of_an_operator_that_a_program_registers_is_asked(see, factor, told):
+    program = (SCRIPT % (REGISTERED, "", "")).replace("nn.functional.mse_loss(", "squares(")
+    seen = see(program.replace("FACTOR", str(factor)))
+    assert ("not the derivatives" in (seen.trace.program.untrue or "")) is told
