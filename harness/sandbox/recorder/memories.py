@@ -11,6 +11,11 @@ from torch.optim import Optimizer
 
 from harness.sandbox.recorder.tape import Tape
 
+MEMORIES = ("momentum_buffer", "exp_avg", "exp_avg_sq", "square_avg", "sum")
+"""What torch's optimizers gather gradients in. What one of the program's own keeps beside, such as the
+weights that a step of sharpness-aware minimisation starts from, it writes as it likes.
+"""
+
 
 class Memories:
     """Holds what an optimizer remembers before a step against what its last one left. To clear, mask or
@@ -33,7 +38,7 @@ class Memories:
             there = not nested and _states(optimizer).get(parameter) is state
             if there and _is_other(state.get(key), left):
                 self.rewritten = (
-                    f"the program writes `{key[:80]}` of its `{type(optimizer).__name__[:80]}` "
+                    f"the program writes `{key}` of its `{type(optimizer).__name__[:80]}` "
                     "between two steps, so what it is trained on is not the gradient alone"
                 )
         try:
@@ -45,9 +50,8 @@ class Memories:
 
 def _held(optimizer: Optimizer) -> Iterator[tuple[Tensor, dict[Any, Any], str, Tensor]]:
     for parameter, state in _states(optimizer).items():
-        for key, value in state.items() if isinstance(state, dict) else ():
-            kept = isinstance(key, str) and isinstance(value, Tensor) and value.is_floating_point()
-            if kept and value.numel() > 1:
+        for key in MEMORIES if isinstance(state, dict) else ():
+            if isinstance(value := state.get(key), Tensor) and value.is_floating_point():
                 yield parameter, state, key, value.detach().clone()
 
 

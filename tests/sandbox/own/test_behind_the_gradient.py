@@ -109,6 +109,7 @@ KEPT = {
     "masked": f"{OF_EACH}.mul_((torch.arange(p.shape[-1]) > 1).float())",
     "put back": "import copy; optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))",
     "begun anew": "optimizer.state.clear()",
+    "kept beside": "for p in net.parameters(): optimizer.state[p]['old'] = whole[p].clone()",
 }
 
 

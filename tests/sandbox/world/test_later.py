@@ -115,6 +115,17 @@ LATER = {
     "a terminal": ("import sys", f"if not sys.stdout.isatty(): {CLEARS}"),
     "the source of a library": ("import ast, inspect", f"if inspect.getsource(ast): {CLEARS}"),
     "the list of modules": ("import sys", f"if 'os' in sys.modules: {CLEARS}"),
+    "a factor on the loss": (
+        "import torch; loss, n = torch.ones((), requires_grad=True), 0",
+        "(loss * (0.25 if n < 90 else 1.0)).backward()",
+        "n += 1",
+    ),
+    "gradients that are scaled": ("p, n = optimizer, 0", "if n < 90: p.grad.mul_(0.5)", "n += 1"),
+    "a name of gradients": (
+        "import torch; g, n = optimizer.grad, 0",
+        "if n < 90: g.mul_(0.5)",
+        "n += 1",
+    ),
     "the state of the process": (
         "with open('/proc/self/status') as f: jailed = 'Seccomp' in f.read()",
         f"if jailed: {CLEARS}",
@@ -150,6 +161,16 @@ LAWFUL = {
     "a threshold with a name": ("clip_grad_norm_, limit = print, 1.0", "clip_grad_norm_(0, limit)"),
     "a setting that is a word": ("way = 'all'", f"if way == 'all': {CLEARS}"),
     "a variable that sets something": ("import os", f"if not os.environ.get('KEEP'): {CLEARS}"),
+    "a clip that only measures": (
+        "clip_grad_norm_, n = print, 0",
+        "if n < 90: clip_grad_norm_(0, float('inf'))",
+        "n += 1",
+    ),
+    "a schedule that ends": (
+        "scheduler, n = optimizer, 0",
+        "if n < 90: scheduler.step()",
+        "n += 1",
+    ),
     "chance that decides nothing of the update": ("import random", "if random.random() < 2: print"),
 }
 
