@@ -122,8 +122,6 @@ class LaterConditions:
         """
         if self._asks_elsewhere(part) or self._holds(part, CHANGING) or _draws(part):
             return True
-        if isinstance(part, ast.Compare) and _is_text(unmarked(part.comparators[0])):
-            return False  # a word is a setting
         operators = [type(node.op) for node in walk(part) if isinstance(node, ast.BinOp)]
         if ast.Mod in operators:
             equal = isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.Eq)
@@ -189,10 +187,6 @@ class LaterConditions:
         return False
 
 
-def _is_text(tree: ast.expr) -> bool:
-    return isinstance(tree, ast.Constant) and isinstance(tree.value, str)
-
-
 def _draws(tree: ast.expr) -> bool:
     return any(isinstance(n, ast.Call) and word(n) in DRAWS | CHANGING for n in walk(tree))
 
@@ -218,22 +212,16 @@ def _counted(loop: Loop) -> set[str]:
 def _moved(node: ast.AST) -> set[str]:
     """The name that a statement counts in: ``n += 1``, ``n = n + 1``, ``seen.add_(1)``."""
     match node:
-        case ast.AugAssign(target=target, value=by) if not _asks_for_data(by):
+        case ast.AugAssign(target=target):
             return {word(target) or ""}
         case (
-            ast.Assign(targets=[target], value=ast.BinOp(left=left, right=by))
-            | ast.NamedExpr(target=target, value=ast.BinOp(left=left, right=by))
+            ast.Assign(targets=[target], value=ast.BinOp(left=left))
+            | ast.NamedExpr(target=target, value=ast.BinOp(left=left))
         ):
-            counts = word(left) == word(target) and not _asks_for_data(by)
-            return {word(target) or ""} if counts else set()
+            return {word(target) or ""} if word(left) == word(target) else set()
         case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in MOVES:
             return {word(value) or ""}
     return set()
-
-
-def _asks_for_data(tree: ast.expr) -> bool:
-    calls = (node for node in walk(tree) if isinstance(node, ast.Call))
-    return any(word(call) not in ("len", "size", "numel") for call in calls)
 
 
 def _is_of_few(part: ast.expr) -> bool:

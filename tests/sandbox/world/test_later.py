@@ -115,6 +115,16 @@ LATER = {
     "a terminal": ("import sys", f"if not sys.stdout.isatty(): {CLEARS}"),
     "the source of a library": ("import ast, inspect", f"if inspect.getsource(ast): {CLEARS}"),
     "the list of modules": ("import sys", f"if 'os' in sys.modules: {CLEARS}"),
+    "a word that a count tells": (
+        "way, n = 'all', 0",
+        f"if way == 'all': {CLEARS}",
+        "n += 1; way = 'all' if n < 90 else 'none'",
+    ),
+    "a count in what data tell": (
+        "import torch; n, one = 0, torch.ones(())",
+        f"if n // 90 < 2: {CLEARS}",
+        "n += one.item()",
+    ),
     "a factor on the loss": (
         "import torch; loss, n = torch.ones((), requires_grad=True), 0",
         "(loss * (0.25 if n < 90 else 1.0)).backward()",
