@@ -162,7 +162,6 @@ class Recorder:
         seen = self.graphs.found(lent=lent) if self.graphs is not None else {}
         with self.forwards.unwatched():
             untrue = finished.untrue or (examine() if examine is not None else None)
-            untrue = untrue or self.steps.memories.rewritten
         found = {
             "untrue": untrue,
             "broken_off": self.steps.broken_off,
