@@ -137,9 +137,9 @@ def _check(one: _One) -> PartResult:
 def missing_packages(
     program: BlockInContext | None, reason: str, ended: Ended | None = None
 ) -> tuple[str, ...]:
-    """Packages that a program imports, that are not installed, and that kept it from running: the
-    reason names them, or the line where it ended uses what it has of them. Something stands in for
-    others (matplotlib).
+    """Packages that a program or its page imports, that are not installed, and that kept it from
+    running: the reason names them, or the line where it ended uses what they have made. Something
+    stands in for others (matplotlib).
     """
     if program is None:
         return ()
@@ -147,7 +147,8 @@ def missing_packages(
     named = {p for p in absent if re.search(rf"\b{re.escape(p)}\b", reason)}
     line = ended.line if ended is not None else None
     at = {n.id for n in walk(program.tree) if isinstance(n, ast.Name) and n.lineno == line}
-    return tuple(sorted(named | {p for p in absent if at & names_from(p, program.tree)}))
+    used = {p for p in absent if at & names_from(p, program.tree)}
+    return tuple(sorted(named.union(used, *(program.lacking.get(name, ()) for name in at))))
 
 
 def _decide(one: _One) -> tuple[Decision, BlockInContext | None, Ended | None]:

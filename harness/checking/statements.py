@@ -11,7 +11,7 @@ from math import isnan
 from harness.checking.facts import DriverReport, LossReport, ModuleReport
 from harness.checking.piece_evidence import EXPLODES
 from harness.checking.running import BlockRun
-from harness.checking.trace_reading import short_window, true_norms
+from harness.checking.trace_reading import true_norms
 from harness.domain.check import Observation
 from harness.domain.skill import Mark, Part
 from harness.domain.verdict import Number
@@ -31,7 +31,6 @@ _GRADIENT_TOO_LARGE = re.compile(
     r"\s*(?:x|\u00d7|times) too (?:large|big)",
     re.IGNORECASE,
 )
-_LEFTOVER = re.compile(r"remaining|left ?over|not divisible|end of epoch", re.IGNORECASE)
 _NEGATIVE_ROOT = re.compile(
     r"(?:sqrt|roots?) of (?:a )?negative|negative from rounding", re.IGNORECASE
 )
@@ -52,7 +51,6 @@ def statements_about(part: Part, seen: BlockRun) -> tuple[Observation, ...]:
             _idle_clip,
             _shrunk,
             _times_too_large,
-            _leftover,
             _moves,
         )
         for observation in test(comment, seen)
@@ -164,20 +162,6 @@ def _marked_times_too_large(mark: Mark | None, seen: BlockRun) -> Iterator[Obser
     if mark is not None and mark.place == "sentence":
         said = _GRADIENT_TOO_LARGE.search(mark.text)
         yield from _times_too_large(said[0], seen) if said else ()
-
-
-def _leftover(comment: str, seen: BlockRun) -> Iterator[Observation]:
-    """Tests a claim to handle the window that the end of the data cuts short: whether it was divided by
-    its own size.
-    """
-    window = short_window(seen)
-    if _LEFTOVER.search(comment) and window is not None:
-        yield Observation(
-            statement=comment,
-            holds=window.right,
-            sentence=window.sentence,
-            numbers=(Number(name="consumed over true in the short window", value=window.share),),
-        )
 
 
 def _moves(comment: str, seen: BlockRun) -> Iterator[Observation]:
