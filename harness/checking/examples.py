@@ -22,7 +22,6 @@ from harness.checking.driving import DRIVERS, NoReport, run_driver, run_whole
 from harness.checking.errors import authors_error, is_closed
 from harness.checking.evidence import Decision, Evidence, Finding, decide
 from harness.checking.function_evidence import evidence_of, together
-from harness.checking.listings import about_listing, listing_of
 from harness.checking.loop_evidence import idle_steps, loop_evidence, stopped
 from harness.checking.named_faults import (
     acquittal,
@@ -36,7 +35,6 @@ from harness.checking.running import (
     in_other_worlds,
     run_block,
     run_measurement,
-    vanishing_norms,
 )
 from harness.checking.session import (
     BlockInContext,
@@ -46,11 +44,7 @@ from harness.checking.session import (
     packages_of,
 )
 from harness.checking.signatures import refusal
-from harness.checking.statements import (
-    statements_about,
-    statements_about_losses,
-    statements_about_modules,
-)
+from harness.checking.statements import statements_about
 from harness.domain.check import BlockResult, Observation, PartResult
 from harness.domain.event import ENOUGH
 from harness.domain.instruments import Instruments
@@ -160,7 +154,7 @@ def _decide(one: _One) -> tuple[Decision, BlockInContext | None, Ended | None]:
         said = f"It is no Python: {part.flaw}."
         return Decision("fault" if is_script else "cannot-be-run", said), None, None
     program, seen, found = _run(one)
-    evidence, tested = _evidence(one, program, seen)
+    evidence = _evidence(one, program, seen)
     prints = _prints(one, program, seen)
     evidence = replace(
         evidence,
@@ -195,7 +189,8 @@ def _decide(one: _One) -> tuple[Decision, BlockInContext | None, Ended | None]:
         words = (one.example.before, *one.example.headings[1:], *part.comments)
         warned = any(map(expects_failure, words))
     decision = decide(part.mark, evidence, warned=warned)
-    return _with_statements(decision, (*prints, *tested)), program, seen.program
+    tested = (*prints, *statements_about(part, seen))
+    return _with_statements(decision, tested), program, seen.program
 
 
 def _is_announced(program: BlockInContext, seen: BlockRun) -> bool:
@@ -299,9 +294,7 @@ def _came_to_its_end(part: Part, seen: BlockRun) -> bool:
     return seen.trains or seen.program.outcome in ("returned", "exited")
 
 
-def _evidence(
-    one: _One, program: BlockInContext, seen: BlockRun
-) -> tuple[Evidence, tuple[Observation, ...]]:
+def _evidence(one: _One, program: BlockInContext, seen: BlockRun) -> Evidence:
     """What a run has shown, and what the driver of its kind shows beside it."""
     part = one.part
     of_loop = loop_evidence(
@@ -313,10 +306,9 @@ def _evidence(
     if _shows_a_step(part) and goes_back and not exchanges_its_model(seen.trace):
         of_loop = replace(of_loop, faults=(*idle_steps(seen), *of_loop.faults))
     if part.kind in ("training-loop", "measurement"):
-        tested = (*statements_about(part, seen), *_listed(one, program))
         merits = (*of_loop.merits, *_assertions(part, seen))
-        return replace(of_loop, merits=merits, acquittal=acquittal(part, seen)), tested
-    found, tested = _driven(one, program) if part.kind in DRIVERS else (Evidence(), ())
+        return replace(of_loop, merits=merits, acquittal=acquittal(part, seen))
+    found = _driven(one, program) if part.kind in DRIVERS else Evidence()
     ours = (part.mark is None and part.kind in IN_A_ROW) or (
         part.kind == "loss" and not _is_about_stability(part)
     )
@@ -324,13 +316,10 @@ def _evidence(
         found = replace(found, faults=(), costs=(*found.faults, *found.costs))
     if seen.trains:
         found = of_loop if found.is_silent else together([found, of_loop], None)
-        return replace(found, acquittal=acquittal(part, seen)), (
-            *tested,
-            *statements_about(part, seen),
-        )
+        return replace(found, acquittal=acquittal(part, seen))
     if seen.program.outcome not in ("returned", "exited") and found.is_silent:
-        return Evidence(not_run=stopped(seen.program)), tested
-    return replace(found, merits=(*found.merits, *_assertions(part, seen)), not_run=None), tested
+        return Evidence(not_run=stopped(seen.program))
+    return replace(found, merits=(*found.merits, *_assertions(part, seen)), not_run=None)
 
 
 def _steps_itself(part: Part) -> bool:
@@ -393,24 +382,15 @@ def _assertions(part: Part, seen: BlockRun) -> Iterator[Finding]:
         yield Finding(f"Its {count} assertion{'s' * (count != 1)} hold{'s' * (count == 1)}.")
 
 
-def _listed(one: _One, program: BlockInContext) -> Iterator[Observation]:
-    listing = listing_of(one.part, one.example)
-    if listing is not None:
-        norms = vanishing_norms(program.text, one.origin, one.tools)
-        if seen := about_listing(listing, norms):
-            yield seen
-
-
-def _driven(one: _One, program: BlockInContext) -> tuple[Evidence, tuple[Observation, ...]]:
+def _driven(one: _One, program: BlockInContext) -> Evidence:
     part = one.part
     try:
         report = run_driver(
             program.text, part.code, part.kind, one.origin, one.tools, seconds=one.seconds
         )
     except NoReport as reason:
-        return Evidence(not_run=str(reason)), ()
-    tested = (*statements_about_losses(part, report), *statements_about_modules(part, report))
-    return evidence_of(report), tested
+        return Evidence(not_run=str(reason))
+    return evidence_of(report)
 
 
 def _with_statements(decision: Decision, tested: tuple[Observation, ...]) -> Decision:

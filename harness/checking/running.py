@@ -149,21 +149,6 @@ def run_measurement(program: str, origin: str, tools: Instruments) -> BlockRun:
     return BlockRun(trace, judge(trace, scenario), own_settings(trace), scenario)
 
 
-def vanishing_norms(program: str, origin: str, tools: Instruments) -> tuple[float, ...]:
-    """Norms of the true gradient by weight, first layer to last, where a deep network vanishes."""
-    probe = Probe(name="vanishing", lifts="A shallow network has no early layers.")
-    parameters = {"depth": 10, "activation": "sigmoid", "init_gain": 0.8, "batches": 2}
-    workload = WorkloadSpec.model_validate({"name": "mlp", "parameters": parameters})
-    candidate = Candidate(program=program, origin=origin)
-    recording = tools.executor.execute(candidate, workload, probe)
-    trace = tools.meter.measure(recording, workload, probe, Expectations())
-    for update in trace.updates:
-        for match in update.matches:
-            named = [p for p in match.parameters if p.name.endswith("weight")]
-            return tuple(p.expected_norm for p in named)
-    return ()
-
-
 def _observed(
     candidate: Candidate,
     place: Scenario,
