@@ -111,6 +111,12 @@ class ModuleSeen(_Seen):
     """Names of parameters without a gradient, or with zeros only, after three updates."""
     gradient_finite: bool = True
     """Whether all gradients are finite."""
+    single_gradient: float | None = None
+    """Largest gradient norm of any weight of the module by itself; ``None`` as for the stack."""
+    stacked_gradient: float | None = None
+    """Gradient norm where fifty such modules follow one another; ``None`` where its output has another
+    shape than its input.
+    """
 
 
 class InitialisationSeen(_Seen):

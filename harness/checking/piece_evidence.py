@@ -9,6 +9,8 @@ from harness.checking.evidence import Evidence, Finding, figure
 from harness.domain.check import Observation
 from harness.domain.verdict import Number
 
+EXPLODES = 1e6
+"""From this gradient norm of fifty modules over that of a single one on, a stack counts as exploding."""
 KEEPS = 50.0
 """The factor by which a signal may grow or shrink through twenty layers and still count as kept."""
 
@@ -46,7 +48,9 @@ def _is_outside(edge: facts.EdgeCase) -> bool:
 
 
 def module(seen: facts.ModuleSeen) -> Evidence:
-    """Whether output and gradients are finite, and every parameter gets a gradient."""
+    """Whether output and gradients are finite, every parameter gets a gradient, and fifty in a row do
+    not explode.
+    """
     if seen.raised:
         return Evidence(not_run=f"`{seen.name}` raised {seen.raised}")
     sentence = f"`{seen.name}` defines no forward; its layers were called in order."
@@ -112,6 +116,13 @@ def _broken(seen: facts.ModuleSeen) -> Iterator[Finding]:
         yield Finding(f"No gradient reaches {names} of `{seen.name}`.")
     if not (seen.finite and seen.gradient_finite):
         yield Finding(f"Output or gradient of `{seen.name}` is not finite.")
+    stacked, single = seen.stacked_gradient, seen.single_gradient
+    if stacked is not None and single and not stacked < EXPLODES * single:
+        yield Finding(
+            f"Fifty `{seen.name}` after one another explode: gradient norm {stacked:.2g}, one has "
+            f"{single:.2g}.",
+            (figure("gradient norm of fifty", stacked), figure("of one", single)),
+        )
 
 
 def _distance(kept: float) -> float:
