@@ -34,7 +34,6 @@ from harness.checking.running import (
     BlockRun,
     in_other_worlds,
     run_block,
-    run_measurement,
 )
 from harness.checking.session import (
     BlockInContext,
@@ -139,10 +138,15 @@ def missing_packages(
         return ()
     absent = {p for p in packages_of(program.tree) if not is_here(p)}
     named = {p for p in absent if re.search(rf"\b{re.escape(p)}\b", reason)}
+    named |= {*_EXTRAS.findall(reason)}
     line = ended.line if ended is not None else None
     at = {n.id for n in walk(program.tree) if isinstance(n, ast.Name) and n.lineno == line}
     used = {p for p in absent if at & names_from(p, program.tree)}
     return tuple(sorted(named.union(used, *(program.lacking.get(name, ()) for name in at))))
+
+
+_EXTRAS = re.compile(r"pip install [\"']?([\w.-]+\[[\w,-]+\])")
+"""How a package that is installed says what it lacks: ``ray[train]``."""
 
 
 def _decide(one: _One) -> tuple[Decision, BlockInContext | None, Ended | None]:
@@ -156,9 +160,11 @@ def _decide(one: _One) -> tuple[Decision, BlockInContext | None, Ended | None]:
     program, seen, found = _run(one)
     evidence = _evidence(one, program, seen)
     prints = _prints(one, program, seen)
+    shown = tuple(proven(program, seen.program.texts))
     evidence = replace(
         evidence,
-        faults=(*evidence.faults, *proven(program, seen.program.texts)),
+        faults=(*evidence.faults, *shown),
+        not_run=None if shown else evidence.not_run,
         merits=(*evidence.merits, *(Finding(p.sentence, p.numbers) for p in prints if p.holds)),
     )
     error = refusal(one.refused, program) or found or _error_at_its_end(one, program, seen)
@@ -271,8 +277,6 @@ def _run(one: _One) -> tuple[BlockInContext, BlockRun, str | None]:
 
 
 def _seen(one: _One, program: BlockInContext, *, anywhere: bool = False) -> BlockRun:
-    if one.part.kind == "measurement" and uses(program.tree).clips:
-        return run_measurement(program.text, one.origin, one.tools)
     shown = marked(program) if announced(program) else _short(one, program)
     text = without_gaps(shown)
     return run_block(text, one.origin, one.tools, seconds=one.seconds, anywhere=anywhere)
