@@ -141,6 +141,7 @@ def missing_packages(
     named |= {*_EXTRAS.findall(reason)}
     line = ended.line if ended is not None else None
     at = {n.id for n in walk(program.tree) if isinstance(n, ast.Name) and n.lineno == line}
+    at |= {*re.findall(r"`(\w+)", reason)}
     used = {p for p in absent if at & names_from(p, program.tree)}
     return tuple(sorted(named.union(used, *(program.lacking.get(name, ()) for name in at))))
 

@@ -137,6 +137,7 @@ class Session:
         needed = sorted(free_names(own))
         lend = lend or (taken.moments and any(map(taken.is_of_a_moment, needed)))
         for name in needed:
+            taken.ask(name)
             if not (lend and table().find(name) is not None) or taken.is_imported(name):
                 taken.take(name)
         found = [self._sources[n] for n in sorted(taken.chosen, key=self._order)]
@@ -225,19 +226,25 @@ class _Taking:
         self._in_a_circle = False
         """Whether the last answer hangs on what is being looked for."""
 
+    def ask(self, name: str) -> None:
+        """Note which packages that are not installed would have made what a name stands for."""
+        self._known.clear()
+        self._absent = frozenset()
+        first = next(self._candidates(name, self._before), None)
+        if first is not None and self._needed(first, frozenset(), how=_How()) is None:
+            self.lacking[name] = self._absent
+
     def take(self, name: str) -> None:
         """Choose what defines a name, and what that needs."""
         if self.is_of_a_moment(name):
             return
         self._known.clear()  # what is chosen by now is not chosen again
-        self._absent = frozenset()
         candidates = list(self._candidates(name, self._before))
         how = _How(whole=table().part(name) is not None)
         for n in candidates:
             if table().role(name) == "optimizer" and self._holds_another(n):
                 continue
             found = self._needed(n, frozenset(), how=how)
-            self.lacking[name] = frozenset() if n == candidates[0] and found else self._absent
             if found is not None:
                 if n != candidates[0] or (self.moments and table().role(name) in _MOMENTS):
                     self.unsure |= {name}

@@ -137,7 +137,7 @@ def test_what_a_package_that_is_not_here_would_have_made_is_known_by_its_name():
     text = "\n\n".join(f"{FENCE}python\n{b}\n{FENCE}" for b in blocks)
     *_, last = examples = read_page("a.md", text).examples
     found = Session(examples).program(last, last.parts[0]).lacking
-    assert found == {"b": {"no_such_package"}, "n": frozenset()}
+    assert found == {"b": {"no_such_package"}}
 
 
 def test_a_class_that_a_package_of_the_page_has_is_imported():
