@@ -153,11 +153,12 @@ def _of_nothing(program: BlockInContext) -> Iterator[Finding]:
     """``mean = dist.all_reduce(loss) / 2``: a function that works in place and returns nothing."""
     tree, paths = program.tree, imported(program.tree)
     read = {n.id for n in walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-    left = [n for n in walk(tree) if isinstance(n, ast.Expr | ast.Return)]
-    left += [
-        n for n in walk(tree) if isinstance(n, ast.Assign) and not read & names_in(n.targets[0])
-    ]
-    dropped = {id(n.value) for n in left}
+    dropped = {
+        id(n.value)
+        for n in walk(tree)
+        if isinstance(n, ast.Expr | ast.Return)
+        or (isinstance(n, ast.Assign) and not read & names_in(n.targets[0]))
+    }
     for node in (n for n in walk(tree) if isinstance(n, ast.Call) and id(n) not in dropped):
         first, _, rest = dotted(node.func).partition(".")
         waits = not any(k.arg == "async_op" for k in node.keywords) and len(node.args) < 4
