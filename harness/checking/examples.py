@@ -43,7 +43,7 @@ from harness.checking.session import (
     packages_of,
 )
 from harness.checking.signatures import refusal
-from harness.checking.statements import statements_about
+from harness.checking.statements import statements_about, statements_about_modules
 from harness.domain.check import BlockResult, Observation, PartResult
 from harness.domain.event import ENOUGH
 from harness.domain.instruments import Instruments
@@ -159,7 +159,7 @@ def _decide(one: _One) -> tuple[Decision, BlockInContext | None, Ended | None]:
         said = f"It is no Python: {part.flaw}."
         return Decision("fault" if is_script else "cannot-be-run", said), None, None
     program, seen, found = _run(one)
-    evidence = _evidence(one, program, seen)
+    evidence, tested = _evidence(one, program, seen)
     prints = _prints(one, program, seen)
     shown = tuple(proven(program, seen.program.texts))
     evidence = replace(
@@ -196,8 +196,7 @@ def _decide(one: _One) -> tuple[Decision, BlockInContext | None, Ended | None]:
         words = (one.example.before, *one.example.headings[1:], *part.comments)
         warned = any(map(expects_failure, words))
     decision = decide(part.mark, evidence, warned=warned)
-    tested = (*prints, *statements_about(part, seen))
-    return _with_statements(decision, tested), program, seen.program
+    return _with_statements(decision, (*prints, *tested)), program, seen.program
 
 
 def _is_announced(program: BlockInContext, seen: BlockRun) -> bool:
@@ -299,7 +298,9 @@ def _came_to_its_end(part: Part, seen: BlockRun) -> bool:
     return seen.trains or seen.program.outcome in ("returned", "exited")
 
 
-def _evidence(one: _One, program: BlockInContext, seen: BlockRun) -> Evidence:
+def _evidence(
+    one: _One, program: BlockInContext, seen: BlockRun
+) -> tuple[Evidence, tuple[Observation, ...]]:
     """What a run has shown, and what the driver of its kind shows beside it."""
     part = one.part
     of_loop = loop_evidence(
@@ -312,8 +313,10 @@ def _evidence(one: _One, program: BlockInContext, seen: BlockRun) -> Evidence:
         of_loop = replace(of_loop, faults=(*idle_steps(seen), *of_loop.faults))
     if part.kind in ("training-loop", "measurement"):
         merits = (*of_loop.merits, *_assertions(part, seen))
-        return replace(of_loop, merits=merits, acquittal=acquittal(part, seen))
-    found = _driven(one, program) if part.kind in DRIVERS else Evidence()
+        of_loop = replace(of_loop, merits=merits, acquittal=acquittal(part, seen))
+        return of_loop, statements_about(part, seen)
+    found, tested = _driven(one, program) if part.kind in DRIVERS else (Evidence(), ())
+    tested = (*tested, *statements_about(part, seen))
     ours = (part.mark is None and part.kind in IN_A_ROW) or (
         part.kind == "loss" and not _is_about_stability(part)
     )
@@ -321,10 +324,10 @@ def _evidence(one: _One, program: BlockInContext, seen: BlockRun) -> Evidence:
         found = replace(found, faults=(), costs=(*found.faults, *found.costs))
     if seen.trains:
         found = of_loop if found.is_silent else together([found, of_loop], None)
-        return replace(found, acquittal=acquittal(part, seen))
+        return replace(found, acquittal=acquittal(part, seen)), tested
     if seen.program.outcome not in ("returned", "exited") and found.is_silent:
-        return Evidence(not_run=stopped(seen.program))
-    return replace(found, merits=(*found.merits, *_assertions(part, seen)), not_run=None)
+        return Evidence(not_run=stopped(seen.program)), tested
+    return replace(found, merits=(*found.merits, *_assertions(part, seen)), not_run=None), tested
 
 
 def _steps_itself(part: Part) -> bool:
@@ -387,15 +390,15 @@ def _assertions(part: Part, seen: BlockRun) -> Iterator[Finding]:
         yield Finding(f"Its {count} assertion{'s' * (count != 1)} hold{'s' * (count == 1)}.")
 
 
-def _driven(one: _One, program: BlockInContext) -> Evidence:
+def _driven(one: _One, program: BlockInContext) -> tuple[Evidence, tuple[Observation, ...]]:
     part = one.part
     try:
         report = run_driver(
             program.text, part.code, part.kind, one.origin, one.tools, seconds=one.seconds
         )
     except NoReport as reason:
-        return Evidence(not_run=str(reason))
-    return evidence_of(report)
+        return Evidence(not_run=str(reason)), ()
+    return evidence_of(report), statements_about_modules(part, report)
 
 
 def _with_statements(decision: Decision, tested: tuple[Observation, ...]) -> Decision:

@@ -117,6 +117,8 @@ class ModuleSeen(_Seen):
     """Gradient norm where fifty such modules follow one another; ``None`` where its output has another
     shape than its input.
     """
+    he_gradient: float | None = None
+    """As ``stacked_gradient``, with weights drawn by He initialisation."""
 
 
 class InitialisationSeen(_Seen):

@@ -1,5 +1,6 @@
 """Figures that several judgements read from a loop's trace. Pure."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harness.checking.running import BlockRun
@@ -43,6 +44,15 @@ def best_match(update: Update) -> Match | None:
     """
     others = [m for m in update.matches if m.objective != "as-computed"]
     return max(others, key=lambda m: m.cosine, default=None)
+
+
+def true_norms(seen: BlockRun, probe: str) -> Iterator[tuple[Update, float]]:
+    """Each update of a probe with the norm of its true gradient."""
+    trace = seen.trace.probe(probe)
+    for update in trace.updates if trace else ():
+        match = best_match(update)
+        if match is not None and not update.skipped:
+            yield update, match.expected_norm
 
 
 def short_window(seen: BlockRun) -> ShortWindow | None:

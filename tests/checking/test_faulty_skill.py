@@ -17,8 +17,8 @@ TOLD = {
         73: "holds", 83: "holds",
         95: "runs",     # the remainder is divided by the full number: advice
         109: "holds", 120: "holds",  # no forward is shown
-        132: "holds",   # what its last comment says of the fault is not read
-        141: "holds",   # it raises; that it makes nothing small is not read
+        132: "fails",   # clipping a scaled gradient does not do nothing
+        141: "fails",   # unscaling twice makes nothing small: it raises
         151: "holds",
         162: "runs",    # its first update is idle: advice
         176: "runs", 181: "pseudo-code", 187: "inconclusive", 193: "runs", 199: "cannot-be-run",
@@ -52,6 +52,14 @@ def test_a_failing_claim_comes_with_numbers(parts):
     failing = [part for part in parts.values() if part.status == "fails"]
     without = [p.sentence for p in failing if not p.numbers and "No gradient" not in p.sentence]
     assert not [sentence for sentence in without if "torch refuses" not in sentence]
+
+
+def test_a_statement_that_is_refuted_is_quoted(parts):
+    refuted = parts["SKILL.md", 132].refuted[0]
+    assert refuted.statement == "The clipping does nothing, since no gradient reaches the scale."
+    consumed, true = refuted.numbers
+    assert consumed.value == pytest.approx(1 / 4096, rel=0.01)
+    assert true.value > 1
 
 
 def test_the_exit_code_says_that_a_claim_fails(checked):
