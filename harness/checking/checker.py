@@ -60,7 +60,7 @@ def check_skill(  # noqa: PLR0913 - each is an option of the command
     known = work.known(examples)
     left = [example for example in examples if _key(example) not in known]
     found = _check_all(left, open_instruments, work.begin, jobs, watch)
-    ran = len(found.results)
+    ran = len(_placed(skill.examples, found.results))
     found.results |= known
     since_last = _since_last(folder, _placed(skill.examples, found.results), kept, found)
     if claims_only:

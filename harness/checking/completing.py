@@ -52,32 +52,35 @@ def trained(program: BlockInContext) -> BlockInContext:
 
 
 def with_losses(program: BlockInContext) -> BlockInContext:
-    """Loops that go back from a loss which nobody computes, or which is left out (``loss = ...``), with
-    that loss.
+    """Loops that go back from a loss which nobody computes, and loops and functions in which it is left
+    out (``loss = ...``), with that loss.
     """
     tree = program.tree
     names = {*free_names(statements(tree)), *(_left_out(node) for node in walk(tree))}
     free = sorted(n for n in names if table().role(n) == "loss")
     lines, numbers = program.text.split("\n"), list(program.lines)
-    loops = [n for n in walk(tree) if isinstance(n, ast.For) and program.is_own(n.lineno)]
+    loops = [n for n in walk(tree) if isinstance(n, _TURNS) and program.is_own(n.lineno)]
     for loop in sorted(loops, key=lambda n: -n.lineno):
         name = next((n for n in free if _goes_back_from(loop, n)), None)
-        inner = (n for s in loop.body for n in walk(s) if isinstance(n, ast.For))
+        inner = (n for s in loop.body for n in walk(s) if isinstance(n, _TURNS))
         if name is None or any(_goes_back_from(n, name) for n in inner):
             continue
         alone = [s for s in walk(loop) if isinstance(s, ast.stmt) and _is_alone(s, lines)]
         gap = next((s for s in alone if _left_out(s) == name), None)
         back = (s for s in alone if isinstance(s, ast.Expr) and _goes_back_from(s, name))
-        before = gap or next(back, None)
+        before = gap or (next(back, None) if isinstance(loop, ast.For) else None)
         if before is None:
             continue
-        batch = _batch_of(loop) or ("inputs", "targets")
+        batch = (isinstance(loop, ast.For) and _batch_of(loop)) or ("inputs", "targets")
         at = before.lineno - 1
         indent = lines[at][: before.col_offset]
         made = f"{indent}{name} = criterion({_model_of(tree)}({batch[0]}), {batch[1]})"
         replaced = slice(at, at + 1 if gap else at)
         lines[replaced], numbers[replaced] = [made], [0]
     return replace(program, text="\n".join(lines), lines=tuple(numbers))
+
+
+_TURNS = (ast.For, ast.FunctionDef)
 
 
 def prepared(program: BlockInContext) -> BlockInContext:

@@ -22,7 +22,6 @@ from harness.checking.driving import DRIVERS, NoReport, run_driver, run_whole
 from harness.checking.errors import authors_error, is_closed
 from harness.checking.evidence import Decision, Evidence, Finding, decide
 from harness.checking.function_evidence import evidence_of, together
-from harness.checking.listings import about_listing, listing_of
 from harness.checking.loop_evidence import idle_steps, loop_evidence, stopped
 from harness.checking.named_faults import (
     acquittal,
@@ -35,8 +34,6 @@ from harness.checking.running import (
     BlockRun,
     in_other_worlds,
     run_block,
-    run_measurement,
-    vanishing_norms,
 )
 from harness.checking.session import (
     BlockInContext,
@@ -46,11 +43,7 @@ from harness.checking.session import (
     packages_of,
 )
 from harness.checking.signatures import refusal
-from harness.checking.statements import (
-    statements_about,
-    statements_about_losses,
-    statements_about_modules,
-)
+from harness.checking.statements import statements_about, statements_about_modules
 from harness.domain.check import BlockResult, Observation, PartResult
 from harness.domain.event import ENOUGH
 from harness.domain.instruments import Instruments
@@ -137,17 +130,24 @@ def _check(one: _One) -> PartResult:
 def missing_packages(
     program: BlockInContext | None, reason: str, ended: Ended | None = None
 ) -> tuple[str, ...]:
-    """Packages that a program imports, that are not installed, and that kept it from running: the
-    reason names them, or the line where it ended uses what it has of them. Something stands in for
-    others (matplotlib).
+    """Packages that a program or its page imports, that are not installed, and that kept it from
+    running: the reason names them, or the line where it ended uses what they have made. Something
+    stands in for others (matplotlib).
     """
     if program is None:
         return ()
     absent = {p for p in packages_of(program.tree) if not is_here(p)}
     named = {p for p in absent if re.search(rf"\b{re.escape(p)}\b", reason)}
+    named |= {*_EXTRAS.findall(reason)}
     line = ended.line if ended is not None else None
     at = {n.id for n in walk(program.tree) if isinstance(n, ast.Name) and n.lineno == line}
-    return tuple(sorted(named | {p for p in absent if at & names_from(p, program.tree)}))
+    at |= {*re.findall(r"`(\w+)", reason)}
+    used = {p for p in absent if at & names_from(p, program.tree)}
+    return tuple(sorted(named.union(used, *(program.lacking.get(name, ()) for name in at))))
+
+
+_EXTRAS = re.compile(r"pip install [\"']?([\w.-]+\[[\w,-]+\])")
+"""How a package that is installed says what it lacks: ``ray[train]``."""
 
 
 def _decide(one: _One) -> tuple[Decision, BlockInContext | None, Ended | None]:
@@ -161,9 +161,11 @@ def _decide(one: _One) -> tuple[Decision, BlockInContext | None, Ended | None]:
     program, seen, found = _run(one)
     evidence, tested = _evidence(one, program, seen)
     prints = _prints(one, program, seen)
+    shown = tuple(proven(program, seen.program.texts))
     evidence = replace(
         evidence,
-        faults=(*evidence.faults, *proven(program, seen.program.texts)),
+        faults=(*evidence.faults, *shown),
+        not_run=None if shown else evidence.not_run,
         merits=(*evidence.merits, *(Finding(p.sentence, p.numbers) for p in prints if p.holds)),
     )
     error = refusal(one.refused, program) or found or _error_at_its_end(one, program, seen)
@@ -275,8 +277,6 @@ def _run(one: _One) -> tuple[BlockInContext, BlockRun, str | None]:
 
 
 def _seen(one: _One, program: BlockInContext, *, anywhere: bool = False) -> BlockRun:
-    if one.part.kind == "measurement" and uses(program.tree).clips:
-        return run_measurement(program.text, one.origin, one.tools)
     shown = marked(program) if announced(program) else _short(one, program)
     text = without_gaps(shown)
     return run_block(text, one.origin, one.tools, seconds=one.seconds, anywhere=anywhere)
@@ -312,10 +312,11 @@ def _evidence(
     if _shows_a_step(part) and goes_back and not exchanges_its_model(seen.trace):
         of_loop = replace(of_loop, faults=(*idle_steps(seen), *of_loop.faults))
     if part.kind in ("training-loop", "measurement"):
-        tested = (*statements_about(part, seen), *_listed(one, program))
         merits = (*of_loop.merits, *_assertions(part, seen))
-        return replace(of_loop, merits=merits, acquittal=acquittal(part, seen)), tested
+        of_loop = replace(of_loop, merits=merits, acquittal=acquittal(part, seen))
+        return of_loop, statements_about(part, seen)
     found, tested = _driven(one, program) if part.kind in DRIVERS else (Evidence(), ())
+    tested = (*tested, *statements_about(part, seen))
     ours = (part.mark is None and part.kind in IN_A_ROW) or (
         part.kind == "loss" and not _is_about_stability(part)
     )
@@ -323,10 +324,7 @@ def _evidence(
         found = replace(found, faults=(), costs=(*found.faults, *found.costs))
     if seen.trains:
         found = of_loop if found.is_silent else together([found, of_loop], None)
-        return replace(found, acquittal=acquittal(part, seen)), (
-            *tested,
-            *statements_about(part, seen),
-        )
+        return replace(found, acquittal=acquittal(part, seen)), tested
     if seen.program.outcome not in ("returned", "exited") and found.is_silent:
         return Evidence(not_run=stopped(seen.program)), tested
     return replace(found, merits=(*found.merits, *_assertions(part, seen)), not_run=None), tested
@@ -392,14 +390,6 @@ def _assertions(part: Part, seen: BlockRun) -> Iterator[Finding]:
         yield Finding(f"Its {count} assertion{'s' * (count != 1)} hold{'s' * (count == 1)}.")
 
 
-def _listed(one: _One, program: BlockInContext) -> Iterator[Observation]:
-    listing = listing_of(one.part, one.example)
-    if listing is not None:
-        norms = vanishing_norms(program.text, one.origin, one.tools)
-        if seen := about_listing(listing, norms):
-            yield seen
-
-
 def _driven(one: _One, program: BlockInContext) -> tuple[Evidence, tuple[Observation, ...]]:
     part = one.part
     try:
@@ -408,8 +398,7 @@ def _driven(one: _One, program: BlockInContext) -> tuple[Evidence, tuple[Observa
         )
     except NoReport as reason:
         return Evidence(not_run=str(reason)), ()
-    tested = (*statements_about_losses(part, report), *statements_about_modules(part, report))
-    return evidence_of(report), tested
+    return evidence_of(report), statements_about_modules(part, report)
 
 
 def _with_statements(decision: Decision, tested: tuple[Observation, ...]) -> Decision:

@@ -12,7 +12,7 @@ from harness.domain.trace import Program
 from harness.domain.verdict import Number, Verdict
 
 SUBJECTS = (
-    "measurement-is-fair", "unscaled-norm", "scaler-protocol", "inf-steps-skipped", "ranks-agree",
+    "unscaled-norm", "scaler-protocol", "inf-steps-skipped", "ranks-agree",
     "accumulation-equals-large-batch", "accumulation-not-wiped", "clip-before-step",
     "clip-global-norm", "clip-once-per-update", "clip-inactive-when-small", "scheduler-per-update",
     "gradients-start-fresh", "every-parameter-learns", "one-update-per-window",
@@ -39,11 +39,7 @@ def loop_evidence(seen: BlockRun, *, steps: bool = True, cut: bool = False) -> E
     failed = [v for v in failed if not _is_of_our_turns(v, seen)]
     if cut:
         failed = [v for v in failed if _NEVER not in v.sentence]
-    faults = [
-        v
-        for v in failed
-        if v.level != "advisory" or _is_lost_within(v) or _is_divided_twice(v, seen)
-    ]
+    faults = [v for v in failed if v.level != "advisory" or _is_lost_within(v)]
     costs = [v for v in failed if v not in faults]
     return Evidence(
         faults=tuple(map(_finding, faults)),
@@ -94,13 +90,6 @@ def _is_lost_within(verdict: Verdict) -> bool:
         return False
     found = re.search(r"(\d+) of (\d+) batches", verdict.sentence)
     return found is None or (int(found[1]) > 1 and 10 * int(found[1]) >= int(found[2]))
-
-
-def _is_divided_twice(verdict: Verdict, seen: BlockRun) -> bool:
-    """Whether the factor on a loss is one over the number of ranks, which average already."""
-    ranks = seen.settings.ranks
-    factor = next((n.value for n in verdict.numbers if n.name == "factor"), 1.0)
-    return verdict.property == "loss-as-given" and ranks > 1 and abs(factor * ranks - 1.0) < 0.05
 
 
 def _is_the_end(verdict: Verdict) -> bool:

@@ -89,7 +89,7 @@ def initialisation(seen: facts.InitialisationSeen) -> Evidence:
 
 
 def scheduler(seen: facts.SchedulerSeen) -> Evidence:
-    """A fault where the learning rate of the first update is 0."""
+    """A cost where the learning rate of the first update is 0: a warm-up may begin there."""
     if seen.left_at is not None and not seen.updates:
         numbers = (figure("rate before", seen.base), figure("rate afterwards", seen.left_at))
         sentence = (
@@ -102,7 +102,7 @@ def scheduler(seen: facts.SchedulerSeen) -> Evidence:
     first = (figure("learning rate of the first update", seen.rates[0]),)
     if seen.rates[0] == 0:
         sentence = f"Under `{seen.name}` the first update has learning rate 0: it changes nothing."
-        return Evidence(faults=(Finding(sentence, first),))
+        return Evidence(costs=(Finding(sentence, first),))
     sentence = (
         f"Under `{seen.name}` the first update has learning rate {seen.rates[0]:.3g}, "
         f"update {len(seen.rates)} has {seen.rates[-1]:.3g}."

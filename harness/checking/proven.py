@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from harness.checking.errors import lent_names, names_in
+from harness.checking.errors import imported, lent_names, names_in
 from harness.checking.evidence import Finding
 from harness.checking.session import BlockInContext, last_of
 from harness.sandbox.names.table import table
@@ -12,6 +12,11 @@ from harness.syntax import dotted, walk
 
 _IN_GROUPS = frozenset({"lr", "weight_decay", "momentum", "betas", "eps"})
 """Settings that an optimizer of torch reads from its groups, and from nowhere else."""
+_IN_PLACE = frozenset({
+    "torch.distributed.all_reduce", "torch.distributed.reduce", "torch.distributed.broadcast",
+    "torch.distributed.all_gather", "torch.distributed.checkpoint.load",
+})  # fmt: skip
+"""What changes its argument and returns nothing."""
 _Above = tuple[ast.AST, ...]
 """What a part of a program stands in, the outermost first."""
 _SHARDS = re.compile(r"FullyShardedDataParallel|FSDP|fully_shard|get_model_state_dict")
@@ -25,6 +30,7 @@ def proven(program: BlockInContext, texts: Sequence[str]) -> Iterator[Finding]:
     yield from _unread(program)
     yield from _no_copy(program)
     yield from _no_parameter(program)
+    yield from _of_nothing(program)
     warned = next((found for text in texts if (found := _BROADCAST.search(text))), None)
     if warned is not None and not lent_names(program) & names_in(program.tree):
         yield Finding(
@@ -141,6 +147,26 @@ def _requires_grad(node: ast.expr) -> bool:
             for k in node.keywords
         )
     )
+
+
+def _of_nothing(program: BlockInContext) -> Iterator[Finding]:
+    """``mean = dist.all_reduce(loss) / 2``: a function that works in place and returns nothing."""
+    tree, paths = program.tree, imported(program.tree)
+    read = {n.id for n in walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    dropped = {
+        id(n.value)
+        for n in walk(tree)
+        if isinstance(n, ast.Expr | ast.Return)
+        or (isinstance(n, ast.Assign) and not read & names_in(n.targets[0]))
+    }
+    for node in (n for n in walk(tree) if isinstance(n, ast.Call) and id(n) not in dropped):
+        first, _, rest = dotted(node.func).partition(".")
+        waits = not any(k.arg == "async_op" for k in node.keywords) and len(node.args) < 4
+        if waits and program.is_own(node.lineno) and f"{paths.get(first)}.{rest}" in _IN_PLACE:
+            yield Finding(
+                f"Line {program.place(node.lineno)} takes what `{dotted(node.func)}` returns, which is "
+                "None: it changes what it is given."
+            )
 
 
 def _asked(node: ast.AST, method: str) -> ast.expr | None:

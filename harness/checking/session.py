@@ -5,8 +5,8 @@ one look at which packages are installed.
 import ast
 import builtins
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import find_spec
@@ -51,6 +51,8 @@ class BlockInContext:
     """How many lines come from elsewhere on the page; the block's own follow."""
     guessed: frozenset[str] = frozenset()
     """Names of objects that the page makes in several ways, taken from another section of it."""
+    lacking: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Packages that are not installed, by the names of what the page makes with them."""
 
     @property
     def tree(self) -> ast.Module:
@@ -89,8 +91,8 @@ class _Source:
     """Names of objects that it leaves otherwise than it found them: ``freeze(model)``."""
     lacks: bool = False
     """Whether its block imports what is not installed, and so may have changed more than is seen."""
-    can_be_had: bool = True
-    """Whether all that it imports itself is installed, or something stands in for it."""
+    absent: frozenset[str] = frozenset()
+    """Packages that it imports itself, which are not installed and nothing stands in for."""
 
 
 class Session:
@@ -101,6 +103,7 @@ class Session:
         self._sources: list[_Source] = []
         self._modules = _modules_of(examples)
         self._first: dict[tuple[int, int], int] = {}
+        self._programs: dict[tuple[int, int, bool], BlockInContext] = {}
         for example in examples:
             for part in example.parts:
                 self._first[example.line, part.line] = len(self._sources)
@@ -111,6 +114,12 @@ class Session:
         """The block, behind what it needs: the last definition above it, else the first below.
         ``lend``: what can be lent is not taken from the page.
         """
+        key = (example.line, part.line, lend)
+        if key not in self._programs:
+            self._programs[key] = self._put_together(example, part, lend=lend)
+        return self._programs[key]
+
+    def _put_together(self, example: Example, part: Part, *, lend: bool) -> BlockInContext:
         here = self._first[example.line, part.line]
         shared = len(_sources(part.shared, example, None))
         tree = parsed(part.code)
@@ -128,6 +137,7 @@ class Session:
         needed = sorted(free_names(own))
         lend = lend or (taken.moments and any(map(taken.is_of_a_moment, needed)))
         for name in needed:
+            taken.ask(name)
             if not (lend and table().find(name) is not None) or taken.is_imported(name):
                 taken.take(name)
         found = [self._sources[n] for n in sorted(taken.chosen, key=self._order)]
@@ -148,7 +158,7 @@ class Session:
         text = _TEMPORARY.sub(r"\1", "\n".join(texts))
         own_from = sum(t.count("\n") + 1 for t in texts[:-1])
         guessed = taken.unsure | {*self._guessed(found, example, part)}
-        return BlockInContext(text, tuple(lines), own_from, guessed)
+        return BlockInContext(text, tuple(lines), own_from, guessed, taken.lacking)
 
     def _guessed(self, found: Sequence[_Source], example: Example, part: Part) -> Iterator[str]:
         """Names that the page gives to several things, taken from another section or alternative."""
@@ -200,6 +210,9 @@ class _Taking:
         self._sources, self._before, self.moments = sources, before, moments
         self._own, self._turns, self._named = own, turns, named
         self.chosen: set[int] = set()
+        self.lacking: dict[str, frozenset[str]] = {}
+        """What packages that are not installed would have made, and which these are."""
+        self._absent: frozenset[str] = frozenset()
         self.unsure: frozenset[str] = frozenset()
         """Names by which the page may mean another thing: what is nearer and cannot be had, or what a
         turn of a loop computes.
@@ -212,6 +225,14 @@ class _Taking:
         """What statements need, as far as that is the same wherever it is asked."""
         self._in_a_circle = False
         """Whether the last answer hangs on what is being looked for."""
+
+    def ask(self, name: str) -> None:
+        """Note which packages that are not installed would have made what a name stands for."""
+        self._known.clear()
+        self._absent = frozenset()
+        first = next(self._candidates(name, self._before), None)
+        if first is not None and self._needed(first, frozenset(), how=_How()) is None:
+            self.lacking[name] = self._absent
 
     def take(self, name: str) -> None:
         """Choose what defines a name, and what that needs."""
@@ -286,7 +307,8 @@ class _Taking:
 
     def _sought(self, n: int, seen: frozenset[int], *, how: "_How") -> set[int] | None:
         source = self._sources[n]
-        if not how.at_any_rate and not source.can_be_had:
+        if not how.at_any_rate and source.absent:
+            self._absent |= source.absent
             return None
         found = {n}
         needs = source.statement.needs | source.statement.needs_later
@@ -431,9 +453,9 @@ def _sources(code: str, example: Example, part: Part | None) -> list[_Source]:
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
             text = "\n".join(texts[first - 1 : node.end_lineno])
             at = line + first - 1
-            here = all(p in STOOD_IN or is_here(p) for p in packages_of(node))
+            absent = frozenset(p for p in packages_of(node) - STOOD_IN if not is_here(p))
             found.append(
-                _Source(statement, text, at, wrong, place, example.headings, changes, lacks, here)
+                _Source(statement, text, at, wrong, place, example.headings, changes, lacks, absent)
             )
     return found
 

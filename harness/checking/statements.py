@@ -1,19 +1,17 @@
-"""Statements in an example's comments, and one in the sentence that marks it, that its numbers can
-refute or bear out. Pure.
+"""Statements in an example's comments that its numbers can refute or bear out. Pure.
 
 Few forms are read, and each is answered by one figure. What is not read is not judged.
 """
 
 import re
 from collections.abc import Iterator
-from math import isnan
 
-from harness.checking.facts import DriverReport, LossReport, ModuleReport
+from harness.checking.facts import DriverReport, ModuleReport
 from harness.checking.piece_evidence import EXPLODES
 from harness.checking.running import BlockRun
-from harness.checking.trace_reading import short_window, true_norms
+from harness.checking.trace_reading import true_norms
 from harness.domain.check import Observation
-from harness.domain.skill import Mark, Part
+from harness.domain.skill import Part
 from harness.domain.verdict import Number
 
 _IDLE_CLIP = re.compile(
@@ -22,19 +20,6 @@ _IDLE_CLIP = re.compile(
     re.IGNORECASE,
 )
 _SHRUNK = re.compile(r"gradients?\s+(?:\w+\s+){0,3}too small", re.IGNORECASE)
-_TIMES_TOO_LARGE = re.compile(
-    r"(?P<n>\d+|accumulation_steps)\s*(?:x|\u00d7|times)\s+(?:too\s+)?(?:large|larger|big|bigger)",
-    re.IGNORECASE,
-)
-_GRADIENT_TOO_LARGE = re.compile(
-    r"gradients? (?:is|are|becomes?|gets?|comes? out|ends? up) (?P<n>\d+|accumulation_steps)"
-    r"\s*(?:x|\u00d7|times) too (?:large|big)",
-    re.IGNORECASE,
-)
-_LEFTOVER = re.compile(r"remaining|left ?over|not divisible|end of epoch", re.IGNORECASE)
-_NEGATIVE_ROOT = re.compile(
-    r"(?:sqrt|roots?) of (?:a )?negative|negative from rounding", re.IGNORECASE
-)
 _NO_EXPLOSION = re.compile(r"(?:prevents?|keeps?) gradients from exploding", re.IGNORECASE)
 _RATE_PER_UPDATE = re.compile(
     r"^(?:stepped|steps?|called|moves|updated) (?:after |on |at )?(?:every|each|once per|per) "
@@ -48,40 +33,10 @@ def statements_about(part: Part, seen: BlockRun) -> tuple[Observation, ...]:
     found = [
         observation
         for comment in part.comments
-        for test in (
-            _idle_clip,
-            _shrunk,
-            _times_too_large,
-            _leftover,
-            _moves,
-        )
+        for test in (_idle_clip, _shrunk, _moves)
         for observation in test(comment, seen)
     ]
-    found += _marked_times_too_large(part.mark, seen)
     return tuple({one.sentence: one for one in found}.values())
-
-
-def statements_about_losses(part: Part, report: DriverReport) -> tuple[Observation, ...]:
-    """Refutes a comment that says that the value under a root becomes negative, where every edge case
-    has a value.
-    """
-    said = next((c for c in part.comments if _NEGATIVE_ROOT.search(c)), None)
-    if said is None or not isinstance(report, LossReport) or "sqrt" not in part.code:
-        return ()
-    losses = [loss for loss in report.facts.measured if loss.tried]
-    holds = any(isnan(bad.loss) for loss in losses for bad in loss.bad)
-    if not losses or holds:
-        return ()
-    tried = sum(loss.tried for loss in losses)
-    return (
-        Observation(
-            statement=said,
-            holds=False,
-            sentence=f"Nothing negative comes under the root: at all {tried} edges the value is a "
-            "number. What breaks is the gradient, where the root is 0.",
-            numbers=(Number(name="edges tried", value=tried),),
-        ),
-    )
 
 
 def statements_about_modules(part: Part, report: DriverReport) -> tuple[Observation, ...]:
@@ -135,48 +90,6 @@ def _shrunk(comment: str, seen: BlockRun) -> Iterator[Observation]:
             statement=comment,
             holds=False,
             sentence=f"No gradient becomes small: torch refuses the call ({raised[0]})",
-        )
-
-
-def _times_too_large(comment: str, seen: BlockRun) -> Iterator[Observation]:
-    said = _TIMES_TOO_LARGE.search(comment)
-    verdict = seen.verdict("accumulation-equals-large-batch")
-    if said is None or verdict is None or verdict.outcome != "fail":
-        return
-    for update in seen.trace.probes[0].updates:
-        match = update.match("micro-batch-mean")
-        if update.short or match is None:
-            continue
-        times = update.window_size if said["n"] == "accumulation_steps" else int(said["n"])
-        yield Observation(
-            statement=comment,
-            holds=abs(match.ratio / times - 1) < 0.05,
-            sentence=f"The consumed gradient is {match.ratio:.3g} times that of the large batch.",
-            numbers=(Number(name="consumed over true", value=match.ratio),),
-        )
-        return
-
-
-def _marked_times_too_large(mark: Mark | None, seen: BlockRun) -> Iterator[Observation]:
-    """Only where the gradient is the subject: prose speaks of many quantities. A heading may stand above
-    several examples.
-    """
-    if mark is not None and mark.place == "sentence":
-        said = _GRADIENT_TOO_LARGE.search(mark.text)
-        yield from _times_too_large(said[0], seen) if said else ()
-
-
-def _leftover(comment: str, seen: BlockRun) -> Iterator[Observation]:
-    """Tests a claim to handle the window that the end of the data cuts short: whether it was divided by
-    its own size.
-    """
-    window = short_window(seen)
-    if _LEFTOVER.search(comment) and window is not None:
-        yield Observation(
-            statement=comment,
-            holds=window.right,
-            sentence=window.sentence,
-            numbers=(Number(name="consumed over true in the short window", value=window.share),),
         )
 
 

@@ -200,11 +200,7 @@ def _closing(report: CheckReport) -> Text:
     looked_at = "links" if report.is_page else "format"
     broken = f"; {looked_at}: " + (f"{errors} error{'s' * (errors != 1)}" if errors else "in order")
     known = len(report.blocks) - report.ran
-    kept = (
-        f" ({known} unchanged since they were run)"
-        if known > 0 and report.since_last is not None
-        else ""
-    )
+    kept = f" ({known} unchanged since they were run)" if known > 0 else ""
     return Text(
         f"{blocks}{broken}, in {report.seconds:.1f} s{kept}", "bold green" if good else "bold red"
     )

@@ -283,3 +283,14 @@ def test_a_message_that_ends_in_a_full_stop_gets_no_second_one(tmp_path, warm):
     text = ON_A_PAGE.format(what="import torch\nraise ValueError('too small.')")
     block, *_ = check_skill(page(tmp_path, "page.md", text), warm).blocks
     assert block.parts[0].sentence == "It does not run: line 7 raises ValueError: too small."
+
+
+def test_a_fault_that_the_text_proves_counts_where_the_block_cannot_be_run(tmp_path, warm):
+    stops = "import no_such_package\nno_such_package.begin()\n"
+    texts = ("optimizer.lr = 1e-5", "optimizer.param_groups[0]['lr'] = 1e-5")
+    path = page(tmp_path, "page.md", "")
+    found = []
+    for text in texts:
+        path.write_text(ON_A_PAGE.format(what=stops + text))
+        found += [block.status for block in check_skill(path, warm).blocks]
+    assert found == ["fault", "cannot-be-run"]

@@ -37,6 +37,13 @@ def test_a_loss_that_is_computed_and_a_function_of_that_name_are_left_alone():
         assert completed(text).text == text
 
 
+def test_a_loss_that_a_function_leaves_out_is_computed_there_and_one_that_it_is_given_is_not():
+    left_out = completed("def turn(batch):\n    loss = ...\n    loss.backward()\nturn(b)")
+    assert left_out.text.split("\n")[1] == "    loss = criterion(model(inputs), targets)"
+    given = "def turn(loss):\n    loss.backward()\nturn(loss)"
+    assert completed(given).text == given
+
+
 FORGETS = "for x, y in batches:\n    o.zero_grad()\n    l = criterion(m(x), y)\n{}    o.step()\n"
 
 

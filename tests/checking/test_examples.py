@@ -25,3 +25,15 @@ def test_a_block_needs_the_package_that_the_line_where_it_ended_uses():
     block = BlockInContext(text, (1, 2, 3, 4), 0)
     needs = [missing_packages(block, "SGD has no first", program(line=n)) for n in (3, 4)]
     assert needs == [("no_such_package",), ()]
+
+
+def test_a_block_needs_the_package_that_made_what_the_line_where_it_ended_uses():
+    lacking = {"booster": frozenset({"no_such_package"})}
+    block = BlockInContext("booster.backward(loss)\nstep()", (1, 2), 0, lacking=lacking)
+    needs = [missing_packages(block, "SGD has no backward", program(line=n)) for n in (1, 2)]
+    assert needs == [("no_such_package",), ()]
+
+
+def test_a_block_needs_the_extra_that_an_installed_package_asks_for():
+    said = 'ImportError: some dependencies are missing. Run `pip install "json[train]"` to fix.'
+    assert needed(said) == ("json[train]",)

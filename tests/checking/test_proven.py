@@ -30,6 +30,24 @@ def test_a_rate_that_somebody_reads_is_no_fault(text):
     assert faults(text) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "is_fault"),
+    [
+        ("mean = dist.all_reduce(value) / 2", True),
+        (
+            "import torch.distributed.checkpoint as dcp\nx = dcp.load({})\nm.load_state_dict(x)",
+            True,
+        ),
+        ("dist.all_reduce(value)", False),
+        ("done = dist.all_reduce(value)", False),
+        ("work = dist.all_reduce(value, async_op=True)\nwork.wait()", False),
+        ("total = accelerator.reduce(value)\nprint(total)", False),
+    ],
+)
+def test_what_changes_its_argument_returns_nothing(text, is_fault):
+    assert ["None" in said for said in faults(text)] == [True] * is_fault
+
+
 BROADCAST = (
     "Using a target size (torch.Size([8])) that is different to the input size "
     "(torch.Size([8, 1])). This will likely lead to incorrect results."

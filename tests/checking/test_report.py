@@ -44,7 +44,7 @@ def report(**part: object) -> CheckReport:
     finding = FormatFinding(
         level="error", file="SKILL.md", line=2, rule="name", sentence="Too long.", refused_by=("X",)
     )
-    return CheckReport(skill="skills/tiny", format=(finding,), blocks=(block,), seconds=1.0)
+    return CheckReport(skill="skills/tiny", format=(finding,), blocks=(block,), ran=1, seconds=1.0)
 
 
 def test_a_failing_block_is_told_with_place_claim_and_sentence():
@@ -74,6 +74,11 @@ def test_a_place_is_one_that_an_editor_opens_from_where_the_command_ran(given, t
     assert plain_text(render_check(found)).startswith(f"{told}  claim fails")
     *_, marked = render_annotations(found)
     assert marked.startswith(f"::error file={told.removesuffix(':8')},line=8,")
+
+
+def test_what_an_interrupted_run_had_finished_is_told_by_the_next():
+    found = report(status="holds").model_copy(update={"ran": 0})
+    assert "(1 unchanged since they were run)" in plain_text(render_check(found))
 
 
 def test_of_a_page_that_is_no_skill_the_links_are_told_and_no_format():

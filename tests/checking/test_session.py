@@ -132,6 +132,14 @@ def test_what_stands_in_the_second_place_for_what_cannot_be_had_is_a_guess():
     assert Session(examples).program(examples[1], examples[1].parts[0]).guessed == {"pipe"}
 
 
+def test_what_a_package_that_is_not_here_would_have_made_is_known_by_its_name():
+    blocks = ("from no_such_package import Boost", "b = Boost()\nn = 1", "b.step(n)")
+    text = "\n\n".join(f"{FENCE}python\n{b}\n{FENCE}" for b in blocks)
+    *_, last = examples = read_page("a.md", text).examples
+    found = Session(examples).program(last, last.parts[0]).lacking
+    assert found == {"b": {"no_such_package"}}
+
+
 def test_a_class_that_a_package_of_the_page_has_is_imported():
     *_, last = page("import torch.optim\nopt = torch.optim.SGD(p)", "opt = RAdam(p)")
     assert last == "from torch.optim import RAdam\nopt = RAdam(p)"

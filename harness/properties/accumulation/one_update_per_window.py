@@ -29,6 +29,7 @@ from harness.properties.evidence import cut_off, preconditions
 from harness.properties.evidence.figures import close, count, number
 from harness.properties.evidence.windows import (
     Window,
+    backwards_of,
     crosses_passes,
     of_probe,
     of_rank,
@@ -101,7 +102,7 @@ def trained_again(probe: ProbeTrace) -> Verdict | None:
     rows = [of_rank(probe, rank) for rank in probe.ranks]
     found = [(b, again(a, b)) for row in rows for a, b in pairwise(row)]
     whole = [(b, old) for b, old in found if old and len(old) == len(b.own)]
-    parts = [(b, old) for b, old in found if old and len(old) < len(b.own)]
+    parts = [(b, old) for b, old in found if old and len(old) < len(b.own) and not gathers_none(b)]
     places = {m.after_batch for b, _ in whole for m in b.own}
     of = sum(len(row) for row in rows)
     wrong = parts or (whole if len(places) > 1 and 3 * len(whole) >= of else [])
@@ -237,6 +238,8 @@ def odd(probe: ProbeTrace, expectations: Expectations) -> Verdict | None:
     over, nor a divisor of its own explains it.
     """
     usual = usual_size(probe)
+    if all(map(gathers_none, of_probe(probe))):
+        return None
     each_its_own = (
         of_one_batch_each(probe)
         or all(
@@ -264,6 +267,13 @@ def odd(probe: ProbeTrace, expectations: Expectations) -> Verdict | None:
             number("usual", usual, probe.probe),
         )
     return None
+
+
+def gathers_none(window: Window) -> bool:
+    """Whether at most one backward went before its step: rows of earlier batches, as of a replay
+    buffer, join the loss of a new one.
+    """
+    return len(backwards_of(window)) < 2
 
 
 def of_one_batch_each(probe: ProbeTrace) -> bool:

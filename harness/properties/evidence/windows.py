@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from harness.domain.scenario import Expectations
-from harness.domain.trace import MicroBatch, ProbeTrace, RankTrace, Trace, Update
+from harness.domain.trace import BackwardSeen, MicroBatch, ProbeTrace, RankTrace, Trace, Update
 from harness.properties.evidence.figures import show_all
 
 SAFETY = 2.0
@@ -165,7 +165,7 @@ def losses_of_one_batch(window: Window) -> bool:
     the_same = None not in places or (len(rows) == 1 and any(rows))  # all data, and no loader
     if fetches_ahead(window.probe) or len(places) != 1 or not the_same:
         return False
-    own = [b for b in window.rank_trace.backwards if b.after_update == window.update.index]
+    own = backwards_of(window)
     own = own[-1:] if "LBFGS" in window.update.optimizer else own  # the others were evaluations
     if window.update.trains or (len(own) == 1 and len({r for r in rows if r}) < 2):
         return True  # one loss of one batch, be it of several networks
@@ -173,6 +173,11 @@ def losses_of_one_batch(window: Window) -> bool:
         # rows of two kinds, each with a network: of one kind it would be one line, time and again
         return len(rows) == 1 and len({b.line for b in own}) > 1
     return all(b.factor is None or abs(b.factor - 1.0) <= UNDIVIDED for b in own)
+
+
+def backwards_of(window: Window) -> list[BackwardSeen]:
+    """Calls of backward between the update before and this one."""
+    return [b for b in window.rank_trace.backwards if b.after_update == window.update.index]
 
 
 def fetches_ahead(probe: ProbeTrace) -> bool:

@@ -80,7 +80,9 @@ def _sized(config_class: Any, more: dict[str, Any]) -> Any:
         for n, v in (("pad_token_id", 0), ("bos_token_id", 2), ("eos_token_id", 3))
         if hasattr(plain, n)
     }
-    found = config_class(**{**sizes, **vocabulary, **special, **own})
+    kinds = ((n, type(getattr(plain, n, None))) for n in getattr(plain, "sub_configs", ()))
+    parts = {n: _sized(kind, {}) for n, kind in kinds if kind is not type(None)}
+    found = config_class(**{**sizes, **parts, **vocabulary, **special, **own})
     if getattr(found, "is_encoder_decoder", False) and not hasattr(found, "decoder_start_token_id"):
         found.decoder_start_token_id = 0
     return found
