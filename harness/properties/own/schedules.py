@@ -6,7 +6,7 @@ from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict
 from harness.properties.evidence.windows import usual_size
 from harness.properties.schedule.other_counts import counts_otherwise
-from harness.properties.schedule.scheduler_per_update import barely_begun
+from harness.properties.schedule.scheduler_per_update import barely_begun, elsewhere
 
 ID = "scheduler-per-update"
 
@@ -45,6 +45,7 @@ def _doubted(verdict: Verdict, trace: Trace) -> Verdict:
         length = planned(probe)
         over = RAN_OUT in (probe.program.message or "") or barely_begun(probe) is not None
         over = over or counts_otherwise(probe) is not None  # how it goes on is known
+        over = over or elsewhere(probe) is not None  # and what it moves never steps
         if length and probe.program.outcome != "returned" and steps(probe) < length and not over:
             said = f"it is made for {length} steps, and the run ended before: for what, is inconclusive."
             sentence = f"{verdict.sentence} But {said}"
