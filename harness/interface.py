@@ -77,7 +77,7 @@ class Grader:
             extensions.trust(self._folder)
         self._allow = allow
         self._open_instruments = open_instruments
-        self._lock = threading.Lock()
+        self._lock, self._loading = threading.Lock(), threading.Lock()
         self._open = ExitStack()
         self._tools: Instruments | None = None
         self._bank: Bank | None = None
@@ -99,9 +99,10 @@ class Grader:
     @property
     def bank(self) -> Bank:
         """The scenarios that answers may belong to."""
-        if self._bank is None:
-            self._bank = load_bank(self._folder)
-        return self._bank
+        with self._loading:  # a bank brings code: two readers at once would find half of it
+            if self._bank is None:
+                self._bank = load_bank(self._folder)
+            return self._bank
 
     def grade(self, given: str | Path | Transcript, scenario: str | None = None) -> AnswerGrade:
         """Grade one answer.

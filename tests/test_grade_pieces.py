@@ -11,6 +11,20 @@ from tests.test_grade_alone import written
 
 PIECES = Path("tests/material/pieces")
 FAILS = {
+    "a-schedule-that-nothing-moves": "scheduler-per-update",
+    "a-bootstrapped-target-over-a-replay-memory-that-is-not-shown": "loss-gets-what-it-takes",
+    "a-bootstrapped-target-of-the-network-that-is-trained": "loss-gets-what-it-takes",
+    "a-code-that-torch-normal-drew": "loss-gets-what-it-takes",
+    "a-penalty-on-data-of-weights-under-an-adaptive-optimizer": "every-parameter-learns",
+    "an-evaluation-in-the-midst-of-a-pass-that-comes-late": "training-mode-kept",
+    "a-teacher-that-learns-from-its-pupil-alone": "loss-gets-what-it-takes",
+    "dropout-by-a-function-that-stays-off-after-an-evaluation": "training-mode-kept",
+    "an-entropy-that-is-added-as-a-plain-number": "every-parameter-learns",
+    "a-flag-in-vain-in-a-second-stage-by-the-same-function": "every-parameter-learns",
+    "a-clip-of-torchs-own-on-a-model-that-is-sharded-by-a-wrapper": "clip-global-norm",
+    "losses-of-a-trainer-that-nobody-divides-for-a-model-that-takes-their-count": (
+        "accumulation-equals-large-batch"
+    ),
     "a-function-that-clips-before-it-averages-over-the-ranks": "clip-global-norm",
     "a-hook-that-clips-scaled-gradients-of-a-trainer-that-nobody-starts": "unscaled-norm",
     "windows-that-nobody-divides-in-a-pass-as-long-as-asserted": "accumulation-equals-large-batch",
@@ -72,6 +86,7 @@ FAILS = {
     "names-in-letters-of-full-width-are-the-same-names": "clip-once-per-update",
 }
 LACKS = {
+    "a-model-is-of-the-class-that-is-shown-and-whose-method-is-called": "encoder.weight, encoder.bias had no gradient",
     "a-critic-of-rows-that-a-generator-of-the-reader-made": "how the other network is trained",
     "a-codebook-that-is-detached-in-both-of-its-losses": "weight had no gradient in 20 steps",
     "ranks-that-train-apart-and-average-their-weights": "something else than an optimizer moved",

@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -66,6 +67,21 @@ def test_an_answer_in_markdown_may_be_held_against_a_scenario(grader):
 
     assert (grade.code, grade.scenario) == ("right", "zero-grad-missing")
     assert grade.criteria
+
+
+def test_threads_that_come_first_together_read_the_bank_once(monkeypatch):
+    both = threading.Barrier(2)
+
+    def read(folder):
+        with suppress(threading.BrokenBarrierError):
+            both.wait(0.3)
+        return folder, object()
+
+    monkeypatch.setattr("harness.interface.load_bank", read)
+    grader = harness.Grader()
+    with ThreadPoolExecutor(2) as threads:
+        banks = [*threads.map(lambda _: grader.bank, range(2))]
+    assert banks[0] is banks[1]
 
 
 def test_a_grader_is_used_from_several_threads(grader):

@@ -455,6 +455,8 @@ class Finished(Record):
     """Types of frozen networks that were called without gradients in training mode, for one loss after
     the other, and drop activations.
     """
+    unmoved_schedules: tuple[Said, ...] = Field(default=(), max_length=8)
+    """Types of schedules of an optimizer that steps, where a program in its own world moved none."""
     course: ScheduleCourse | None = None
     """How its one schedule goes on, where the number of its passes is known."""
     divided_twice: Counted = 1
@@ -478,6 +480,9 @@ TRAINED_FOR_IT = ": training"
 
 MADE_TO_FIT = "what is lent is stretched or cut wherever the program does not take it"
 """The note on a program whose numbers say little: only in which order it works."""
+
+SEES_A_PART = "clip_grad_norm_: one part of the gradient on each rank, as under FSDP1"
+"""The note on a program whose clip would see no more of a sharded model."""
 
 STEPPED_FOR_IT = "step after each batch"
 """What they say where the program makes no update and the harness steps for it."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from harness.domain.event import BUILDS_MODELS
 from harness.domain.injection import Injection
 from harness.domain.record import Record
-from harness.domain.regimes import AS_IT_IS, QUIET, Regime, fitted, thresholds
+from harness.domain.regimes import AS_IT_IS, UNEVEN, Regime, fitted, thresholds
 from harness.domain.scenario import Expectations, Objective, Probe, Scenario
 from harness.domain.trace import ProbeTrace
 from harness.domain.workload import WORKLOADS, Mlp, WorkloadSpec
@@ -166,7 +166,7 @@ LATER = re.compile(r"\bepoch\s*(?:[<>]=?|==)\s*\w")
 """How a program shows that, without a branch that it takes then."""
 
 RANKS = re.compile(
-    r"\b(?:init_process_group|DistributedDataParallel|DistributedSampler|FullyShardedDataParallel|no_sync"
+    r"\b(?:init_process_group|DistributedDataParallel|DistributedSampler|FullyShardedDataParallel|fully_shard|no_sync"
     r"|all_reduce|ddp_(?:model|net|module))\b|\bDDP\("
 )
 """How a program shows that it is made to train on several ranks."""
@@ -266,7 +266,7 @@ def further_regimes(first: ProbeTrace) -> tuple[Probe, ...]:
     """
     others = fitted(first)[1:] if first.updates and thresholds(first) else ()
     if not others and len(set(first.program.constant_values)) > FEW_VALUES:
-        others = (QUIET,)
+        others = (UNEVEN,)
     return tuple(probe_of(regime) for regime in others if regime.injection != Injection())
 
 

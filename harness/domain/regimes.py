@@ -49,6 +49,8 @@ QUIET = Regime(
     lifts="An active clip hides every factor on the gradient. Here gradients are far below it.",
     injection=Injection(factor=2.0**-10),
 )
+UNEVEN = QUIET.model_copy(update={"injection": Injection(factor=2.0**-10, by_window=(1.0, 0.125))})
+"""The quiet one where no clip asks for it: an adaptive optimizer would divide a common factor out."""
 LOUD = Regime(
     name="loud",
     lifts="Below its threshold a clip that is missing or wrong does not show. Here gradients are far "

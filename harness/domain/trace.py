@@ -213,6 +213,8 @@ class Program(Record):
     """Types of frozen networks that were called without gradients in training mode, for one loss after
     the other, and drop activations.
     """
+    unmoved_schedules: tuple[str, ...] = ()
+    """Types of schedules of an optimizer that steps, where a program in its own world moved none."""
     course: ScheduleCourse | None = None
     """How its one schedule goes on, where the number of its passes is known."""
     divided_twice: int = 1

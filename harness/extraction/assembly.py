@@ -1,12 +1,17 @@
 """Puts a program together: the block that trains, and what it needs from the other blocks."""
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harness.extraction.markers import elsewhere, is_repair
 from harness.extraction.names import DEFINITIONS
 from harness.extraction.parsing import first_line, parsed, source_of
 from harness.extraction.pieces import CodePiece
+from harness.extraction.reach import last_name
+from harness.syntax import walk
+
+OF_EVERY_MODEL = frozenset({"__init__", "forward", "train", "eval", "parameters", "state_dict"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,20 @@ class BlockShelf:
         pieces = self._bringing.get(name, [])
         above = (p for p in reversed(pieces) if p.index < head.index and _brings(p, name, head))
         below = (p for p in pieces if p.index > head.index and _defines(p, name))
-        return next(above, None) or next(below, None)
+        return next(above, None) or next(below, None) or self._class_of(name, head)
+
+    def _class_of(self, name: str, head: CodePiece) -> CodePiece | None:
+        """The block with the one class of models whose own methods are called of a name that nothing
+        brings: ``model.loss(x)``.
+        """
+        nodes = walk(parsed(head.code))
+        asked = {
+            n.attr for n in nodes
+            if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == name
+        }  # fmt: skip
+        pieces = {p.index: p for found in self._bringing.values() for p in found}
+        shown = [p for p in pieces.values() if any(asked & own for own in _methods_of_models(p))]
+        return shown[0] if asked and len(shown) == 1 else None
 
     def coming_along(self, head: CodePiece) -> list[CodePiece]:
         """Definitions that the answer makes part of the fix."""
@@ -145,6 +163,14 @@ def _revised(head: CodePiece, revisers: list[CodePiece]) -> str:
             start, end = first_line(part.node), part.node.end_lineno or 0
             lines[start - 1 : end] = [later[name], *[None] * (end - start)]
     return "\n".join(line for line in lines if line is not None)
+
+
+def _methods_of_models(piece: CodePiece) -> Iterator[set[str]]:
+    """The methods that each of its classes of models adds to those that every model has."""
+    for part in piece.parts:
+        if isinstance(part.node, ast.ClassDef) and "Module" in map(last_name, part.node.bases):
+            methods = (n for n in part.node.body if isinstance(n, ast.FunctionDef))
+            yield {n.name for n in methods} - OF_EVERY_MODEL
 
 
 def _definitions(piece: CodePiece) -> dict[str, str]:

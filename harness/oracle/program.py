@@ -78,6 +78,7 @@ def how_it_ended(recording: Recording, run: RankRun) -> Program:
         average_of_newest=finished.average_of_newest,
         back_in_training=finished.back_in_training,
         noisy_targets=finished.noisy_targets,
+        unmoved_schedules=finished.unmoved_schedules,
         course=finished.course,
         divided_twice=finished.divided_twice,
         options=finished.options,

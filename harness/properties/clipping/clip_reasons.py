@@ -3,6 +3,7 @@ the norm that it took. A clip that a program computes itself has no calls, and n
 """
 
 from harness.domain.clip_call import clip_calls
+from harness.domain.event import SEES_A_PART
 from harness.properties.clipping.clips import after_the_step
 from harness.properties.evidence.consumption import WindowReading
 from harness.properties.evidence.figures import close, show
@@ -68,6 +69,11 @@ def why_turned(reading: WindowReading) -> str:
         return (
             "gradients had overflowed: what was not finite was replaced, and the update made. Leave it "
             "out: change nothing before scaler.unscale_ has looked, and step by scaler.step"
+        )
+    if SEES_A_PART in reading.window.probe.program.bound:
+        return (
+            "clipping acts: under FullyShardedDataParallel torch's own clip takes the norm of one "
+            "rank's part. Call the model's own clip_grad_norm_"
         )
     return (
         "clipping acts: each element was cut off on its own. Clip by norm (clip_grad_norm_), which "

@@ -5,6 +5,8 @@ Two things stand on it. A property finds its preconditions here, and judges wher
 where a scenario names no threshold, the program is judged by its own.
 """
 
+import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -15,9 +17,17 @@ from harness.domain.trace import ProbeTrace, Trace, Update
 from harness.properties.evidence.consumption import blown_up_to, transported
 from harness.properties.evidence.thresholds import Bounds, bounds_of
 from harness.properties.evidence.windows import Window, full, of_probe
+from harness.syntax import tree_of, walk
 
 ORDINARY = (0.1, 10.0)
 """Thresholds that people choose where nobody tells them one."""
+
+
+OTHERS = re.compile(r"opt|scaler|env|adam|sgd")
+"""Names of what is stepped and is no schedule."""
+
+PASSES = 3
+"""So many passes have begun where a schedule that moves with each would have moved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +65,33 @@ def settings_of(trace: Trace, expectations: Expectations) -> ProgramSettings:
         threshold=threshold,
         ranks=max((p.world_size for p in trace.probes), default=1),
         scaled=any(c.enabled for p in trace.probes for rank in p.ranks for c in rank.scaler),
-        scheduled=any(map(_moves_rates, trace.probes)),
+        scheduled=any(map(_moves_rates, trace.probes))
+        or any(map(never_moves_its_schedule, trace.probes)),
         apart=any(p.parts for p in trace.probes),
     )
+
+
+def never_moves_its_schedule(probe: ProbeTrace) -> bool:
+    """Whether a schedule was made for the optimizer that steps, and nothing moved it until the program
+    ended or went through two passes, nor does it step anything else, as once in ten passes.
+    """
+    program = probe.program
+    if not program.unmoved_schedules or any(map(_may_be_a_schedule, _stepped(program.source))):
+        return False
+    places = {u.window[-1].after_batch for u in probe.updates if u.window}
+    passes = {place[0] for place in places if place is not None}
+    return program.outcome == "returned" or len(passes) >= PASSES
+
+
+def _stepped(source: str) -> Iterator[str]:
+    """What a program calls a step of, as it is written."""
+    for node in walk(tree_of(source)):
+        if isinstance(node, ast.Attribute) and node.attr == "step":
+            yield ast.unparse(node.value)
+
+
+def _may_be_a_schedule(receiver: str) -> bool:
+    return OTHERS.search(receiver.lower()) is None
 
 
 def with_own_settings(expectations: Expectations, trace: Trace) -> Expectations:

@@ -4,7 +4,8 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 
 from harness.domain.scenario import Expectations
 from harness.domain.trace import BackwardSeen, MicroBatch, ProbeTrace, RankTrace, Trace, Update
@@ -182,15 +183,18 @@ def backwards_of(window: Window) -> list[BackwardSeen]:
 
 def fetches_ahead(probe: ProbeTrace) -> bool:
     """Whether every update comes several batches after the one before, so that a window's batches were
-    fetched together before the first of them was used.
+    fetched together before the first of them was used. A loader that looks one batch ahead has fetched
+    all of them before the last update of a pass.
     """
     for rank in probe.ranks:
         last = [
             max((m.after_batch for m in w.own if m.after_batch), default=None)
             for w in of_rank(probe, rank)
         ]
-        steps = [b[1] - a[1] for a, b in pairwise(last) if a and b and a[0] == b[0]]
-        if not steps or min(steps) < 2:
+        steps = [(a[0], b[1] - a[1]) for a, b in pairwise(last) if a and b and a[0] == b[0]]
+        passes = [[s for _, s in same] for _, same in groupby(steps, itemgetter(0))]
+        inner = [s for each in passes for s in (each[:-1] or each)]
+        if not inner or min(inner) < 2:
             return False
     return bool(probe.ranks)
 

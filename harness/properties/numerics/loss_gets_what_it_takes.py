@@ -13,8 +13,10 @@ Signature: the first argument of ``cross_entropy``, ``nll_loss`` or ``kl_div`` i
 returned, or that of ``binary_cross_entropy_with_logits`` is what a sigmoid returned, be it in another
 shape; or the mean of an elementwise loss is taken over rows beside columns, (n, 1) beside (n,), so that
 each prediction is compared with each target; or weights of samples are multiplied with a mean, or each
-with the loss of every sample; or a log-probability is multiplied by what a critic returned, taken from
-a number, and a step changes the critic by the gradient of that product.
+with the loss of every sample; or the target of an elementwise loss is a number plus, times another,
+what the very layer returned that made the prediction, in the graph; or a log-probability is multiplied
+by what a critic returned, taken from a number, and a step changes the critic by the gradient of that
+product.
 
 Masked by: a loss that falls. After a second softmax it comes to rest far from 0; predictions that are
 compared with all targets come to rest at their mean. A critic that the policy's loss pulls along still
@@ -49,6 +51,10 @@ TAKES = {
     '(reduction="none") in the shape of the weights, multiply, and add up',
     "a part that is trained": "no gradient goes back through sample() to what its distribution was made "
     "of. Call rsample(), or multiply a noise of one's own with the deviation and add the mean",
+    "a network that only makes targets": "a teacher moves towards its pupil then. Run it under "
+    "torch.no_grad(), and leave it out of the optimizer",
+    "a bootstrapped target": "it moves towards the prediction that it is to draw. Compute it under "
+    "torch.no_grad(), or detach it",
     **dict.fromkeys(("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"), ONE_SHAPE),
 }
 """What each loss takes, and what to do."""

@@ -7,7 +7,12 @@ from harness.domain.clip_call import MEASURES, clip_calls
 from harness.domain.own import OwnClip, OwnSettings, objectives
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace, Update
-from harness.properties.evidence.settings import bounds_norm, bounds_values, settings_of
+from harness.properties.evidence.settings import (
+    bounds_norm,
+    bounds_values,
+    never_moves_its_schedule,
+    settings_of,
+)
 from harness.properties.evidence.windows import full, losses_of_one_batch, of_probe, usual_size
 
 OWN_LOSS = 0.05
@@ -33,7 +38,8 @@ def own_settings(trace: Trace) -> OwnSettings:
         ranks=seen.ranks,
         scaler=seen.scaled,
         autocast=max(casts, key=lambda cast: casts[cast], default=None),
-        schedule=any(u.scheduler_steps or u.scheduled_early for u in updates),
+        schedule=any(u.scheduler_steps or u.scheduled_early for u in updates)
+        or any(map(never_moves_its_schedule, probes)),
         syncs_once=any("no_sync" in (probe.program.as_run or "") for probe in probes),
         own_loss=own_loss,
     )

@@ -37,6 +37,7 @@ from harness.properties.evidence.windows import Window, full, of_probe, ordinary
 from harness.properties.property import Property
 from harness.properties.schedule.drawn_out import leaves_rests_out
 from harness.properties.schedule.left_behind import left_behind
+from harness.properties.schedule.never_moved import never_moved
 from harness.properties.schedule.other_counts import counts_otherwise
 from harness.properties.schedule.rates_by_hand import by_hand
 from harness.properties.schedule.scheduled_late import by_micro_batch
@@ -94,7 +95,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 def nothing_stepped(windows: Sequence[Window], probes: Sequence[ProbeTrace]) -> Verdict:
     """What the rates say that a program sets itself."""
     partly = next(filter(None, map(left_behind, probes)), None)
-    said = partly or (by_hand(probes) if windows else None)
+    said = partly or never_moved(probes) or (by_hand(probes) if windows else None)
     text = f"No scheduler stepped in {count(len(windows), 'full window')}."
     return said if said is not None else inconclusive(ID, text)
 

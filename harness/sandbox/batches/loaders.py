@@ -7,6 +7,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset, default_collate
 
 from harness.sandbox.batches.rows import Shape
+from harness.sandbox.batches.transitions import met
 from harness.workloads import WorkloadBatch
 
 OnBatch = Callable[[int, int, str], None]
@@ -187,17 +188,32 @@ def behind(dataset: Any) -> Samples | None:
     return held[0] if len(held) == 1 and len(held[0]) == len(dataset) else None
 
 
-def leaves(batch: WorkloadBatch) -> Mapping[str, Any]:
+class Leaves(dict[str, Any]):
+    """What the names of one batch can mean; of a replay memory's what is asked for."""
+
+    def __init__(self, batch: WorkloadBatch, plain: Mapping[str, Any]) -> None:
+        """``plain``: what any batch has."""
+        super().__init__(plain)
+        self._batch = batch
+
+    def __missing__(self, part: str) -> Any:
+        return met(self._batch)[part]
+
+
+def leaves(batch: WorkloadBatch) -> Leaves:
     """The values of a batch's leaves, as copies, so that a program cannot spoil the next pass."""
-    return {
-        "input": batch.inputs.clone(),
-        "views": views(batch.inputs),
-        "target": batch.target.clone(),
-        "mask": batch.weights.clone(),
-        "index": torch.tensor(batch.samples),
-        "count": int(batch.weights.sum()),
-        "nothing": None,
-    }
+    return Leaves(
+        batch,
+        {
+            "input": batch.inputs.clone(),
+            "views": views(batch.inputs),
+            "target": batch.target.clone(),
+            "mask": batch.weights.clone(),
+            "index": torch.tensor(batch.samples),
+            "count": int(batch.weights.sum()),
+            "nothing": None,
+        },
+    )
 
 
 def views(inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -16,8 +16,8 @@ from harness.sandbox.absent.watching import WATCHING
 from harness.syntax import walk
 
 REFUSED = frozenset({
-    "accelerate", "apex", "colossalai", "deepspeed", "fairscale", "fastai", "horovod", "ignite",
-    "jax", "keras", "lightning", "lightning_fabric", "megatron", "opacus", "peft",
+    "accelerate", "apex", "colossalai", "deepspeed", "fairscale", "fastai", "flax", "horovod",
+    "ignite", "jax", "keras", "lightning", "lightning_fabric", "megatron", "opacus", "optax", "peft",
     "pytorch_lightning", "ray", "tensorflow", "torch_xla", "transformers",
 })  # fmt: skip
 """Packages that change what training is: where they are not here, who uses them needs them."""

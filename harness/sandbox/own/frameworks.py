@@ -6,6 +6,7 @@ from harness.sandbox import extras
 from harness.sandbox.absent import hub
 from harness.sandbox.absent.imports import paths_in
 from harness.sandbox.frameworks import fabric, huggingface, lightning, trainer
+from harness.sandbox.machine import sharding
 from harness.sandbox.own.shortening import window_of
 from harness.syntax import source_of, walk
 
@@ -20,6 +21,8 @@ def install(tree: ast.Module, world_size: int) -> None:
     """Patch those that the program imports."""
     paths = paths_in(walk(tree))
     notes: list[str] = []
+    if any(p.startswith(sharding.PACKAGE) for p in paths):
+        sharding.install()
     faces = any(p.partition(".")[0] in ("accelerate", "transformers") for p in paths)
     if faces and extras.absent("accelerate") is None:
         huggingface.install(["accelerate.Accelerator"])

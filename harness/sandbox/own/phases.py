@@ -4,7 +4,9 @@ before the rest. Where enough was seen of one, its outermost loop ends, and the 
 
 import ast
 import copy
+import re
 import sys
+from collections.abc import Iterator
 from types import FrameType, TracebackType
 
 from harness.syntax import walk
@@ -18,6 +20,10 @@ _Loop = ast.For | ast.While
 _Waiting = ast.Yield | ast.YieldFrom | ast.Await | ast.AsyncFor
 
 
+_EVALUATES = re.compile(r"val|test|eval|dev\b|hold|False|None", re.IGNORECASE)
+"""What a call says that trains nothing, though its function can."""
+
+
 class PhaseOver(SystemExit):
     """Raised in a loop of which enough was seen."""
 
@@ -27,13 +33,14 @@ class Phases:
 
     def __init__(self, tree: ast.Module, filename: str) -> None:
         """``filename``: that of the program's code, as frames show it."""
-        calls = (n for n in walk(tree) if isinstance(n, ast.Call))
-        self._open = {
-            (call.lineno, call.end_lineno or call.lineno)
-            for call in calls
+        calls = [n for n in walk(tree) if isinstance(n, ast.Call)]
+        steps = [
+            call for call in calls
             if isinstance(call.func, ast.Attribute) and call.func.attr in BACKWARD
-        }
-        self.several = len(self._open) > 1
+        ]  # fmt: skip
+        again = [*_called_again(tree)]
+        self._open = {(one.lineno, one.end_lineno or one.lineno) for one in (*steps, *again)}
+        self.several = len(steps) > 1 or len(again) > 1
         self._filename = filename
         self._depth = 0
         self.ended = 0
@@ -65,6 +72,37 @@ class Phases:
         over = isinstance(error, PhaseOver) and self._depth == 0
         self.ended += over
         return over
+
+
+def _called_again(tree: ast.Module) -> Iterator[ast.Call]:
+    """Calls of one function of the program that goes backward, each in a loop of its own or in none;
+    those that evaluate left out.
+    """
+    functions = [n for n in walk(tree) if isinstance(n, ast.FunctionDef)]
+    trains = {f.name for f in functions if any(map(_goes_backward, walk(f)))}
+    places: dict[str, dict[int, ast.Call]] = {}
+    for outer, call in _outermost(tree):
+        name = call.func.id if isinstance(call.func, ast.Name) else ""
+        if name in trains and not _EVALUATES.search(ast.unparse(call)):
+            places.setdefault(name, {}).setdefault(id(outer or call), call)
+    for found in places.values():
+        yield from found.values() if len(found) > 1 else ()
+
+
+def _outermost(
+    tree: ast.AST, loop: ast.AST | None = None
+) -> Iterator[tuple[ast.AST | None, ast.Call]]:
+    """Every call, with the outermost loop around it in its function."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Call):
+            yield loop, node
+        inside = isinstance(tree, ast.FunctionDef | ast.ClassDef)
+        around = None if inside else loop
+        yield from _outermost(node, around or (node if isinstance(node, _Loop) else None))
+
+
+def _goes_backward(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr in BACKWARD
 
 
 def with_phases(tree: ast.Module) -> ast.Module:

@@ -98,6 +98,8 @@ class Constants:
             result = original(one, other)
             if isinstance(other, Tensor) and one.requires_grad != other.requires_grad:
                 self._note(other if one.requires_grad else one, result)
+            elif type(other) is float and one.requires_grad and one.dim() == 0:
+                self._added.append((result.grad_fn, other))
             if self._derived:
                 self._follow(one, other, result)
             return result

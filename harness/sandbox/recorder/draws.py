@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import torch
 from torch import Tensor, is_grad_enabled
 from torch.distributions import Normal
 
@@ -20,7 +21,9 @@ OFTEN = 3
 
 
 class Draws:
-    """Looks at ``Normal.sample``, which has a way back only through ``log_prob``."""
+    """Looks at ``Normal.sample``, which has a way back only through ``log_prob``, and at
+    ``torch.normal``, whose way back carries zeros.
+    """
 
     def __init__(self) -> None:
         """Nothing was drawn yet."""
@@ -31,7 +34,7 @@ class Draws:
         """Whether a score was computed, or a draw that has a way back."""
 
     def install(self) -> None:
-        """Patch the class."""
+        """Patch the class and the function."""
         sample: Callable[..., Tensor] = Normal.sample
 
         @functools.wraps(sample)
@@ -41,6 +44,17 @@ class Draws:
                 self._drawn[memory_of(found)] = found
             return found
 
+        normal: Callable[..., Tensor] = torch.normal
+
+        @functools.wraps(normal)
+        def plainly_drawn(*args: Any, **kwargs: Any) -> Tensor:
+            found = normal(*args, **kwargs)
+            of = (*args, *kwargs.values())
+            if is_grad_enabled() and any(isinstance(x, Tensor) and x.requires_grad for x in of):
+                self._drawn[memory_of(found)] = found
+            return found
+
+        setattr(torch, "normal", plainly_drawn)  # noqa: B010 - a function is replaced on purpose
         setattr(Normal, "sample", drawn)  # noqa: B010 - a method is replaced on purpose
         for name in ("rsample", "log_prob"):
             setattr(Normal, name, self._noting(getattr(Normal, name)))

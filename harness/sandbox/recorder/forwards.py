@@ -34,6 +34,9 @@ MISSPELT = frozenset(
 )
 """What is set on parameters by mistake, and means nothing."""
 
+AS_WRITTEN = "as_written"
+"""Attribute of a ``forward`` that is watched: what it was."""
+
 FLAGS = 8
 """How many modules are told on which a flag was set in vain."""
 
@@ -205,6 +208,7 @@ class Forwards:
                 forwards._inside = False
             return forwards._write(name, model, (args, kwargs), output)
 
+        setattr(forward, AS_WRITTEN, original)
         # a library asks what forward takes; `__wrapped__` would tell as well, and lead past this probe
         setattr(forward, "__signature__", inspect.signature(original))  # noqa: B010 - mypy refuses otherwise
         setattr(cls, "forward", forward)  # noqa: B010 - mypy refuses to assign to a method
@@ -306,7 +310,8 @@ def _layers(model: nn.Module) -> tuple[object, ...]:
 def _is_modal(model: nn.Module) -> bool:
     """Whether a layer that is in evaluation works differently there, as dropout and batch norm do."""
     for module in model.modules():
-        code = getattr(type(module).forward, "__code__", None)
+        called = type(module).forward
+        code = getattr(getattr(called, AS_WRITTEN, called), "__code__", None)
         rate = getattr(module, "p", getattr(module, "dropout", None))
         by_batch = getattr(module, "track_running_stats", None) is False
         if module.training or code is None or "training" not in code.co_names:

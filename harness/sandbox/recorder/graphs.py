@@ -19,6 +19,7 @@ from harness.sandbox.recorder.constants import Constants, sums
 from harness.sandbox.recorder.draws import Draws
 from harness.sandbox.recorder.scalers import Scalers
 from harness.sandbox.recorder.tape import LARGE, Tape, dense
+from harness.sandbox.recorder.teachers import Teachers
 from harness.sandbox.recorder.weights import weigh_nothing
 
 GraphNode = Any
@@ -86,7 +87,7 @@ class Graphs:
         """``optimizers``: those that the program has now."""
         self._tape = tape
         self._scalers = scalers
-        self.constants, self.draws = Constants(), Draws()
+        self.constants, self.draws, self.teachers = Constants(), Draws(), Teachers()
         self.lost_weights: str | None = None
         """What weights of samples were multiplied with, so that they weigh nothing."""
         self._optimizers = optimizers
@@ -124,6 +125,9 @@ class Graphs:
         self._divisors[_divided_twice(starts[0]) if len(starts) == 1 else 1] += 1
         repeats = [g for g in self._gone if any(root in graph.nodes for root in g.roots)]
         held = {id(p) for p in _held(self._optimizers())}
+        self.teachers.before_backward(
+            graph.nodes, graph.leaves, lambda targets: _graph(starts, targets).leaves, held
+        )
         self._note_plain(graph, held)
         trained = [leaf for key, leaf in graph.leaves.items() if key in held]
         left = any(map(_has_gradient, trained))
@@ -398,9 +402,10 @@ def _has_gradient(tensor: Tensor) -> bool:
     return tensor.grad is not None and bool(dense(tensor.grad).any())
 
 
-def _graph(starts: list[GraphNode]) -> _Graph:
+def _graph(starts: list[GraphNode], without: Iterable[GraphNode] = ()) -> _Graph:
+    """``without``: nodes that are gone by, with what only they lead to."""
     graph, waiting = _Graph(), [(node, False) for node in starts]
-    opened: set[GraphNode] = set()
+    opened: set[GraphNode] = {*without}
     while waiting:
         node, closes = waiting.pop()
         if closes:

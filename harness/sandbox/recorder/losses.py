@@ -3,8 +3,9 @@
 import functools
 import math
 import re
+from collections import deque
 from collections.abc import Callable
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, TypeGuard
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +13,9 @@ from torch import Tensor, nn
 from harness.sandbox.recorder.transforms import outside, unwrapped
 
 P = ParamSpec("P")
+
+GraphNode = Any
+"""A node of autograd's graph."""
 
 MEANS = (
     "mse_loss", "cross_entropy", "nll_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
@@ -42,11 +46,20 @@ WHAT = {
 }
 """In words."""
 
+SQUASHING = frozenset({"SoftmaxBackward0", "LogSoftmaxBackward0", "SigmoidBackward0"})
+"""Nodes that make soft targets."""
+
 ELEMENTWISE = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 """Losses of two arguments of one shape."""
 
 DEEP = 4
 """How many such nodes are looked through."""
+
+PICKING = re.compile(r"Max|Amax|Gather|Select|Index|Slice")
+"""Nodes that pick numbers out of what a network returned."""
+
+BOOTSTRAPPED = "a bootstrapped target of values that the same layer returned, with their graph"
+"""A target that moves towards what it is compared with."""
 
 SHAPING = re.compile(
     r"(Unsafe)?View|ReshapeAlias|Squeeze|Unsqueeze|Transpose|Permute|T(Backward|$)|Clone"
@@ -65,6 +78,8 @@ class Losses:
         self._arrived: list[float] = []
         self.shapes_are_its_own = False
         """Whether the program brings its data: what is lent may have other shapes than its reader's."""
+        self.targets: deque[GraphNode] | None = None
+        """Where the nodes of soft targets go that carry gradient; ``None``: nobody asks."""
         self.misfed: dict[str, None] = {}
         """``cross_entropy of what softmax returned``: losses that were given what they do not take."""
 
@@ -97,7 +112,11 @@ class Losses:
                 for i, n in enumerate(("input", "target"))
             )
             if isinstance(given, Tensor) and given.requires_grad:
+                if _is_soft(target) and self.targets is not None:
+                    self.targets.append(target.grad_fn)
                 squashing = TAKES_OTHERS.get(name)
+                if squashing is None and _is_bootstrapped(target, given):
+                    self.misfed[BOOTSTRAPPED] = None
                 if squashing is None and not self.shapes_are_its_own:
                     said = None
                 elif squashing is None:
@@ -162,6 +181,51 @@ def _crossed(given: Tensor, target: object, reduction: object) -> str | None:
     if math.prod(sizes) <= max(given.numel(), target.numel()):
         return None
     return f"{tuple(given.shape)} beside {tuple(target.shape)}"
+
+
+def _is_soft(target: object) -> TypeGuard[Tensor]:
+    """Whether a target is what a softmax or a sigmoid returned, with its graph."""
+    return isinstance(target, Tensor) and target.requires_grad and _made_by(target) in SQUASHING
+
+
+def _is_bootstrapped(target: object, given: Tensor) -> bool:
+    """Whether a target is a number and, times another, what the layer returned that made the other
+    argument: ``reward + gamma * q(next_state).max(1).values``.
+    """
+    if not isinstance(target, Tensor) or target.grad_fn is None:
+        return False
+    inner = _alone(_alone(target.grad_fn, "AddBackward0", "SubBackward0"), "MulBackward0")
+    layer = None if inner is None else _behind(inner, SHAPING, PICKING, "MulBackward0")
+    other = _behind(given.grad_fn, SHAPING, PICKING)
+    found = [] if layer is None or other is None else [_biases(layer), _biases(other)]
+    return bool(found) and not found[0].isdisjoint(found[1])
+
+
+def _alone(node: GraphNode, *kinds: str) -> GraphNode:
+    """What such a node has a gradient for, if it is one thing; ``None`` for other nodes."""
+    node = None if node is None else _behind(node, SHAPING)
+    if node is None or node.name() not in kinds:
+        return None
+    inner = [before for before, _ in node.next_functions if before is not None]
+    return inner[0] if len(inner) == 1 else None
+
+
+def _behind(node: GraphNode, *kinds: re.Pattern[str] | str) -> GraphNode:
+    """The first node that is of none of these kinds, or has a gradient for several things."""
+    for _ in range(2 * DEEP):
+        if node is None or not any(re.match(kind, node.name()) for kind in kinds):
+            break
+        inner = [before for before, _ in node.next_functions if before is not None]
+        node = inner[0] if len(inner) == 1 else None
+    return node
+
+
+def _biases(layer: GraphNode) -> set[int]:
+    """Identities of the parameters that a layer adds, which its derivatives do not."""
+    if layer.name() not in ("AddmmBackward0", "LinearBackward0"):
+        return set()
+    added = (getattr(before, "variable", None) for before, _ in layer.next_functions)
+    return {id(one) for one in added if one is not None and one.dim() == 1}
 
 
 def _made_by(value: Tensor) -> str:

@@ -102,6 +102,7 @@ class Recorder:
         self.graphs = self.backwards.graphs = Graphs(self.tape, self.owned.optimizers, self.scalers)
         self.graphs.constants.install()
         self.graphs.draws.install()
+        self.losses.targets = self.graphs.teachers.targets
         self.forwards.came_out = self.graphs.came_out
         self.steps.consumes = self._consumes
         self.steps.evaluates = self.graphs.at_closure
@@ -170,6 +171,7 @@ class Recorder:
             "flagged_modules": self.forwards.flagged(),
             "moved_frozen": self.steps.moved_frozen()[:8],
             "averaged_with_themselves": self.averages.with_themselves,
+            "unmoved_schedules": self.schedulers.unmoved()[:8] if self.forwards.brief else (),
             "course": self.schedulers.course(),
             "back_in_training": self.modes.undone()[:8],
             "noisy_targets": self.modes.noisy()[:8],
@@ -186,5 +188,11 @@ class Recorder:
         if self.graphs is None:
             return ()
         lost = self.graphs.lost_weights
-        cut = ("a part that is trained of what Normal.sample() drew",) * self.graphs.draws.cut_off
-        return (f"a product with weights of {lost}", *cut) if lost else cut
+        told = {
+            f"a product with weights of {lost}": lost is not None,
+            "a part that is trained of what sample() or torch.normal drew": self.graphs.draws.cut_off,
+            "a network that only makes targets of their loss's own gradient": (
+                self.graphs.teachers.are_taught
+            ),
+        }
+        return tuple(said for said, is_so in told.items() if is_so)

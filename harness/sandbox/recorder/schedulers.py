@@ -2,13 +2,17 @@
 
 import contextlib
 import math
+import sys
+import weakref
 from collections.abc import Callable
 from itertools import pairwise
+from types import FrameType
 from typing import Any
 
 from torch.optim import Optimizer, lr_scheduler
 
 from harness.domain.event import ScheduleCourse, SchedulerStep
+from harness.sandbox.batches.callers import FILENAME
 from harness.sandbox.recorder.tape import Tape
 
 FARTHEST = 20_000
@@ -34,6 +38,10 @@ class Schedulers:
         self._followed: Any = None
         self._several = False
         self._rates: list[float] = []
+        self._made: list[tuple[weakref.ref[Any], weakref.ref[Any]]] = []
+        """Those that the program itself made, each with its optimizer."""
+        self._begins = 0
+        self._moved = False
         self.passes: int | None = None
         """How often the program goes through its data, where it says so."""
         self.batches = 0
@@ -56,6 +64,12 @@ class Schedulers:
         whole = len(self._rates) < farthest
         return _course(self._rates, self.passes, self.batches, whole=whole)
 
+    def unmoved(self) -> tuple[str, ...]:
+        """Types of schedules that the program made for an optimizer that steps, where it moved none."""
+        there = {id(s): (s, o) for made, of in self._made if (s := made()) and (o := of())}
+        told = (type(s).__name__ for s, optimizer in there.values() if self._trains(optimizer))
+        return () if self._moved else tuple(dict.fromkeys(told))
+
     def install(self) -> None:
         """Patch the classes that exist; later subclasses inherit."""
         for cls in vars(lr_scheduler).values():
@@ -65,11 +79,13 @@ class Schedulers:
         initial = base._initial_step
 
         def quiet(scheduler: lr_scheduler.LRScheduler) -> None:
-            self._depth += 1
+            self._depth, self._begins = self._depth + 1, self._begins + 1
             try:
                 initial(scheduler)
             finally:
-                self._depth -= 1
+                self._depth, self._begins = self._depth - 1, self._begins - 1
+            if made_by_the_program():
+                self._made.append((weakref.ref(scheduler), weakref.ref(scheduler.optimizer)))
 
         # the first step belongs to the constructor
         setattr(base, "_initial_step", quiet)  # noqa: B010 - a method is replaced on purpose
@@ -77,6 +93,7 @@ class Schedulers:
     def _recorded(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def step(scheduler: Any, *args: Any, **kwargs: Any) -> Any:
             self._depth += 1
+            self._moved = self._moved or not self._begins
             before = () if args or kwargs else _rates(scheduler)
             place = getattr(scheduler, "last_epoch", None)
             try:
@@ -110,6 +127,15 @@ class Schedulers:
             self._followed = scheduler
             self._rates += [max(before)] * (not self._rates)
             self._rates.append(max(_rates(scheduler)))
+
+
+def made_by_the_program() -> bool:
+    """Whether what runs now was called by the program's own code, torch and what watches it left out."""
+    frame: FrameType | None = sys._getframe(2)
+    between = ("torch.", "harness.")
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith(between):
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_filename == FILENAME
 
 
 def _course(rates: list[float], passes: int, batches: int, *, whole: bool) -> ScheduleCourse | None:

@@ -97,12 +97,14 @@ class Answers:
         inputs, target = self._sorted(args, keywords)
         self.bare = True
         try:
-            loss = self._criterion(model(inputs), self._target(inputs, target))
+            output = model(inputs)
+            loss = self._criterion(output, self._target(inputs, target))
         finally:
             self.bare = False
         use = ResultUse(frame_of_the_program())
         if use.apart:
-            return tuple(self.as_read(loss, name) for name in use.names)
+            each = (another_loss(loss, output, place) for place in range(len(use.names)))
+            return tuple(map(self.as_read, each, use.names))
         return self.as_read(loss, use.names[0]) if len(use.names) == 1 else loss
 
     def as_read(self, loss: Tensor, name: str) -> Any:
@@ -146,7 +148,8 @@ class Answers:
         for name, part in zip(names, parts, strict=True):
             if part == "loss":
                 loss = self._criterion(output, self._target(inputs, target))
-                found.append(self.as_read(loss, name))
+                before = parts[: len(found)].count("loss")
+                found.append(self.as_read(another_loss(loss, output, before), name))
             elif self.rows is not None or not any(f is output for f in found):
                 output = _hanging_on(output, args[1:] if part == "output" else ())
                 found.append(output)
@@ -193,6 +196,15 @@ class Answers:
         others = [a for a in args[1:] if isinstance(a, Tensor) and target is None]
         known = [a for a in others if self._targets.are_targets(a)]
         return plain(args[0]), known[0] if known else target
+
+
+def another_loss(loss: Any, output: Any, place: int) -> Any:
+    """The loss in one place of several: the first, or another one of the same outputs. Were they the
+    same, who goes backward from each would go backward twice from one.
+    """
+    if place == 0 or not isinstance(output, Tensor) or not output.is_floating_point():
+        return loss
+    return output.float().square().mean() / (place + 1)
 
 
 FILES = 2

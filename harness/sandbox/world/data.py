@@ -56,10 +56,10 @@ class Data:
 
     def leaves(self, batch: WorkloadBatch) -> dict[str, Any]:
         """What names of one batch can mean."""
-        return {
-            **leaves(batch),
-            **(rollout(batch, in_time=self.in_time) if self.of_a_policy else {}),
-        }
+        found = leaves(batch)
+        if self.of_a_policy:
+            found.update(rollout(batch, in_time=self.in_time))
+        return found
 
     def publish(self, batch: WorkloadBatch, index: int) -> None:
         """Rebind the names that change with every batch; ``index`` is its place in the pass."""

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from harness.sandbox.absent.inert import Inert, SilentProgress
 from harness.sandbox.batches.loaders import Loader, OnBatch
 from harness.sandbox.batches.rows import Shape
+from harness.sandbox.batches.transitions import transition
 from harness.sandbox.frameworks import fabric, huggingface
 from harness.sandbox.names.table import NameEntry, Table, words
 from harness.sandbox.unbound import NameScouted, Unbound
@@ -261,6 +262,10 @@ class Lender:
         """Parts of what a function returns that is not shown, where what is lent is made to fit: what
         it was given, or a batch.
         """
+        met = transition([n.rpartition(".")[2] for n in names])
+        if met is not None:  # of a replay memory
+            row = self.data.draw()
+            return tuple(row.parts[part] for part in met)
         tensors = [one for one in given if isinstance(one, Tensor)]
         is_a_model = "." not in name and len(tensors) == len(given) > 0
         if not self.elastic or is_a_model:
@@ -549,6 +554,12 @@ class Lender:
     def _unless_called(self, name: str) -> str | None:
         """What an attribute is by the table; a number is not called, and a function is no operand."""
         found, called = self.table.find(name), name in self.reading.called
+        if (
+            called
+            and name == "sample"
+            and any("reward" in row for row in self.reading.rows.values())
+        ):
+            return "source"  # of a replay memory
         first, _, rest = " ".join(words(name)).partition(" ")
         makes = called and first in MAKING and rest and (found is None or found.role != "source")
         made = self.table.role(rest, "objects") if makes else None

@@ -17,7 +17,9 @@ FRONT = re.compile(
 BACK = re.compile(r"dec|head|class|cls|clf|dom(ain)?$|top|fc|out|last|final|proj")
 """Words of what lies in front in a model, and of what lies behind."""
 
-SWITCHING = frozenset({"enable", "enabled", "disable", "disabled", "print", "compile"})
+SWITCHING = frozenset(
+    {"enable", "enabled", "disable", "disabled", "print", "compile", "save", "push"}
+)
 """Words in names of methods whose effect on a lent model is left out: it computes the same without."""
 
 ONLY_MODULES = frozenset({

@@ -18,11 +18,12 @@ from harness.sandbox.absent.shown import ShownByProgram
 from harness.sandbox.batches.callers import FILENAME
 from harness.sandbox.batches.loaders import OnBatch
 from harness.sandbox.frameworks import hooks, huggingface, packages
-from harness.sandbox.machine import arguments, cuda, devices, distributed
+from harness.sandbox.machine import arguments, cuda, devices, distributed, sharding
 from harness.sandbox.machine.spellings import install_spellings
 from harness.sandbox.names.table import table
 from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.shortening import declared_window
+from harness.sandbox.own.shrinking import evaluate_soon
 from harness.sandbox.ready import ReadyProgram, compiled, namespace
 from harness.sandbox.unbound import NameScouted, no_input, parsed
 from harness.sandbox.world import elastic, libraries, losses, rewrite, wrapping
@@ -46,6 +47,9 @@ from harness.workloads import Workload
 
 OF_A_CLASS = ("classmethod", "staticmethod")
 """Decorators that mean nothing outside of one."""
+
+SHARDING = frozenset({"FullyShardedDataParallel", "FSDP", "fully_shard"})
+"""Calls that spread a model over ranks."""
 
 COUNTED = frozenset({None, "loss", "step", "epoch", "count", "index"})
 """Roles of names in which programs count or sum up; what the reader brings is where they start."""
@@ -150,13 +154,14 @@ class _Binding:
         self.lender.own_model = wrapping.builds_its_model(self.reading, self.lender)
         values.for_optimizers(self.reading.called)
         self.fitting = Fitting(self.lender)
+        self.starter = Starter(self.lender)
+        self.lender.own_model |= any(map(self.starter.class_of, self.lender.names))
 
     def bound(self) -> ReadyProgram:
         self._environment()
         self._lend()
         starts = self.fitting.starts()
-        starter = Starter(self.lender)
-        starts += starter.calls() if self._leaves_training() else []
+        starts += self.starter.calls() if self._leaves_training() else []
         self._rewrite()
         self._watch()
         source = source_of(self.tree)
@@ -231,6 +236,8 @@ class _Binding:
         vars(self.module).update(input=no_input, open=files.opened)
         if not self.rehearses:
             self._lend_files()
+            if self.reading.called & SHARDING:
+                sharding.install()
         if "transformers" in self.reading.imported:
             hub.install()
         packages.put_first(self.tree, vars(self.module))
@@ -303,7 +310,7 @@ class _Binding:
         return bool(roles & {"loader", "dataset"})
 
     def _free(self, name: str) -> None:
-        found = self.lender.lend(name)
+        found = LATE if self.starter.class_of(name) else self.lender.lend(name)
         if found is LATE:
             self.late[name] = first_use(self.tree, {name})
         else:
@@ -351,7 +358,7 @@ class _Binding:
 
     def _rewrite(self) -> None:
         first = self.tree.body[self.turns_from] if self.turns is not None else None
-        vars(self.module)[rewrite.LATER] = self.lender.later
+        vars(self.module)[rewrite.LATER] = self.starter.later
         vars(self.module).update(devices.LENT)
         devices.map_calls(self.tree, bare=True)
         losses.take_place(self.lender)
@@ -383,7 +390,7 @@ def _prepared(program: str) -> tuple[ast.Module, list[str]]:
     absent = packages.lend_imports(tree)
     removed = {*absent, *(id(s) for s in tree.body if _is_stub(s))}
     rewrite.leave_out(tree, removed)
-    return tree, [*absent.values()]
+    return tree, [*absent.values(), *evaluate_soon(tree)]
 
 
 def _is_stub(statement: ast.stmt) -> bool:

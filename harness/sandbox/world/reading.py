@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from harness.sandbox.absent.imports import paths_in
+from harness.sandbox.batches.transitions import transition
 from harness.sandbox.names.table import Table
 from harness.syntax import walk
 
@@ -398,6 +399,9 @@ class ProgramReading:
         found: dict[int, tuple[str, ...]] = {}
         for target in self._unpacked_targets():
             parts = [self._part_of_a_row(e) for e in target.elts]
+            if met := transition([_spelt(e) for e in target.elts]):
+                found.setdefault(len(met), met)
+                continue
             if target in self._loaded:
                 parts = ["target" if p == "output" and "input" in parts else p for p in parts]
             elif "views" in parts:

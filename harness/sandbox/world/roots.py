@@ -56,6 +56,21 @@ class Starter:
             found.append((Call(root.name, names), functools.partial(self._start, root)))
         return found
 
+    def class_of(self, name: str) -> ast.ClassDef | None:
+        """The class that the program shows of a model that it leaves to its reader, by the methods
+        that it calls of it.
+        """
+        if self._lender.role(name) != "model":
+            return None
+        meant = self._class_meant(name)
+        is_one = meant is not None and self._lender.reading.is_a(meant, "Module")
+        return meant if is_one else None
+
+    def later(self, name: str) -> Any:
+        """What a name stands for once the program has defined its classes."""
+        meant = self.class_of(name)
+        return self._made(meant) if meant is not None else self._lender.later(name)
+
     def _taken(self, root: UncalledFunction) -> list[ast.arg]:
         extra = [a for a in optional(root.tree) if self._is_needed(a.arg)]
         return [*root.wanted(), *extra]

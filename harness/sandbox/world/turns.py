@@ -8,10 +8,14 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim import Optimizer
 
+from harness.sandbox.world.answers import another_loss
 from harness.sandbox.world.lending import MOMENT, Lender
 from harness.sandbox.world.policies import MET
 from harness.sandbox.world.reading import DEFINITIONS, clears
 from harness.syntax import walk
+
+APART = ("input", "loss")
+"""Roles of which several names mean several things."""
 
 OF_A_TURN = MOMENT | {"target", "mask", "count", "step", *MET}
 """Roles whose values a turn sets."""
@@ -44,17 +48,21 @@ class Turns:
             moment = self._moment(index, lender.data.leaves(batch))
             if self.goes_back:
                 moment["loss"].backward()
-            found = self._apart({name: moment[role] for name, role in self._roles.items()})
+            found = self._apart({name: moment[role] for name, role in self._roles.items()}, moment)
             vars(lender.module).update(found)
             yield found
             if self.steps and (index % every == every - 1 or index == last):
                 self._optimizer().step()
 
-    def _apart(self, found: dict[str, Any]) -> dict[str, Any]:
-        """Inputs of several names are not the same rows: two views, or labelled and unlabelled ones."""
-        inputs = [name for name, role in self._roles.items() if role == "input"]
+    def _apart(self, found: dict[str, Any], moment: dict[str, Any]) -> dict[str, Any]:
+        """Inputs of several names are not the same rows: two views, or labelled and unlabelled ones.
+        Losses of several names are not the same loss.
+        """
+        inputs, losses = ([n for n, r in self._roles.items() if r == role] for role in APART)
         for place, name in enumerate(inputs[1:], start=1):
             found[name] = found[name].roll(place, 0)
+        for place, name in enumerate(losses[1:], start=1):
+            found[name] = another_loss(found[name], moment["output"], place)
         return found
 
     def _every(self) -> int:

@@ -9,6 +9,7 @@ from harness.syntax import walk
 WRAPPERS = frozenset({
     "DistributedDataParallel", "DDP", "Accelerator", "Fabric", "Trainer", "LightningModule",
     "TrainingArguments", "prepare", "setup", "setup_module", "notebook_launcher",
+    "FullyShardedDataParallel", "FSDP", "fully_shard",
 })  # fmt: skip
 """Calls and bases that wrap a model by themselves."""
 
