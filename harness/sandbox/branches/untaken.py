@@ -9,7 +9,6 @@ from harness.domain.branch import Branches, Unentered
 from harness.sandbox.branches.later import LaterConditions
 from harness.sandbox.branches.marks import Branch, BranchesSeen, MarkedProgram
 from harness.sandbox.branches.reading import (
-    CALLS,
     TRAINS,
     Loop,
     Sources,
@@ -24,8 +23,6 @@ WHOLE = frozenset({"backward", "step"})
 """A body that calls both is a whole turn of training; leaving it out means to stop."""
 
 JUMPS = (ast.Return, ast.Continue, ast.Break)
-CHANGES = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, *JUMPS)
-"""Statements that may touch training."""
 
 FREEZES = frozenset({"requires_grad", "requires_grad_"})
 """Names that decide whether a parameter requires a gradient."""
@@ -42,8 +39,7 @@ def untaken(marked: MarkedProgram) -> Branches:
     reached.
     """
     sys.setrecursionlimit(max(sys.getrecursionlimit(), DEEPEST))  # the program may have set it
-    own = {function.name for function in marked.functions}
-    left = [b for b in marked.branches if _is_left(b, marked.seen) and _may_touch(b, own)]
+    left = [b for b in marked.branches if _is_left(b, marked.seen)]
     hidden = [node for node in walk(marked.tree) if _is_unwritten(node)]
     limits = [n for n in walk(marked.tree) if isinstance(n, ast.Call) and thresholds(n)]
     if not (left or hidden or limits):
@@ -78,20 +74,6 @@ def _never_held(branch: Branch, seen: BranchesSeen) -> Iterator[tuple[ast.expr, 
         wanted = branch.wanted != opposite
         if mark and (mark, wanted) not in seen.held:
             yield part, mark, wanted
-
-
-def _may_touch(branch: Branch, own: set[str]) -> bool:
-    """Whether it is worth a closer look: most branches that are not entered print or save."""
-    return isinstance(branch.owner, ast.expr) or any(
-        isinstance(node, CHANGES)
-        or (isinstance(node, ast.Call) and (word(node.func) in CALLS | own or _is_in_place(node)))
-        for node in inside(branch.body)
-    )
-
-
-def _is_in_place(call: ast.Call) -> bool:
-    name = word(call.func) or ""
-    return name.endswith("_") or name.startswith("clip_grad") or name in ("step", "update", "scale")
 
 
 class _Reader:
