@@ -66,6 +66,8 @@ class FullyShardedDataParallel(_Spread, nn.DataParallel[nn.Module]):
         try:
             return super().__getattr__(name)
         except AttributeError:
+            if name == "module":  # a copy that is not filled yet
+                raise
             return getattr(self.module, name)
 
     def no_sync(self) -> contextlib.AbstractContextManager[None]:
