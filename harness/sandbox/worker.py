@@ -170,7 +170,7 @@ def _untrue(recorder: Recorder, *, own_world: bool) -> str | None:
         found = asked(recorder.forwards.first_calls.values())
     with contextlib.suppress(Exception):
         found = found or untrue_loss(recorder.functions.first_calls.items())
-    return found or (recorder.steps.memories.rewritten if own_world else None)
+    return found or recorder.steps.memories.rewritten
 
 
 def _ended(run: Callable[[], None], known: Mapping[str, str]) -> Finished:

@@ -28,6 +28,8 @@ class Memories:
         self._left: WeakKeyDictionary[
             Optimizer, list[tuple[Tensor, dict[Any, Any], str, Tensor]]
         ] = WeakKeyDictionary()
+        self.watches = False
+        """Whether it looks: what a copy of each memory costs is spared elsewhere."""
         self.rewritten: str | None = None
         """What was written by hand, in words."""
 
@@ -44,7 +46,7 @@ class Memories:
         try:
             yield
         finally:
-            if not self._tape.large:
+            if self.watches and not self._tape.large:
                 self._left[optimizer] = list(_held(optimizer))
 
 

@@ -94,6 +94,7 @@ class Recorder:
     def own_world(self) -> None:
         """From now on nothing is the workload's: all that is trained is the program's own."""
         self.forwards.brief = self.tape.expects = self.losses.shapes_are_its_own = True
+        self.steps.memories.watches = True
         self.look_at_graphs()
 
     def look_at_graphs(self) -> None:
