@@ -53,7 +53,7 @@ TAKES = {
     "of. Call rsample(), or multiply a noise of one's own with the deviation and add the mean",
     "a network that only makes targets": "a teacher moves towards its pupil then. Run it under "
     "torch.no_grad(), and leave it out of the optimizer",
-    "a bootstrapped target": "it moves towards the prediction that it is to draw. Compute it under "
+    "a bootstrapped target": "the target is trained towards the prediction as well. Compute it under "
     "torch.no_grad(), or detach it",
     **dict.fromkeys(("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"), ONE_SHAPE),
 }

@@ -18,7 +18,7 @@ def never_moved(probes: Iterable[ProbeTrace]) -> Verdict | None:
     made = probe.program.unmoved_schedules
     return failed(
         ID,
-        f"In {probe.probe} a {made[0]} was made for the optimizer that steps, and in "
+        f"In {probe.probe} a schedule ({made[0]}) was made for the optimizer that steps, and in "
         f"{count(len(probe.updates), 'update')} nothing moved it: the learning rate stays what it is "
         "at first. Call its step() where it is to move.",
         number("schedules that never move", len(made), probe.probe),

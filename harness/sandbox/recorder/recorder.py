@@ -192,7 +192,7 @@ class Recorder:
         told = {
             f"a product with weights of {lost}": lost is not None,
             "a part that is trained of what sample() or torch.normal drew": self.graphs.draws.cut_off,
-            "a network that only makes targets of their loss's own gradient": (
+            "a network that only makes targets of the gradient of their loss": (
                 self.graphs.teachers.are_taught
             ),
         }
