@@ -34,6 +34,7 @@ from harness.checking.running import (
     BlockRun,
     in_other_worlds,
     run_block,
+    run_measurement,
 )
 from harness.checking.session import (
     BlockInContext,
@@ -277,6 +278,8 @@ def _run(one: _One) -> tuple[BlockInContext, BlockRun, str | None]:
 
 
 def _seen(one: _One, program: BlockInContext, *, anywhere: bool = False) -> BlockRun:
+    if one.part.kind == "measurement" and uses(program.tree).clips:
+        return run_measurement(program.text, one.origin, one.tools)
     shown = marked(program) if announced(program) else _short(one, program)
     text = without_gaps(shown)
     return run_block(text, one.origin, one.tools, seconds=one.seconds, anywhere=anywhere)

@@ -12,7 +12,7 @@ from harness.domain.trace import Program
 from harness.domain.verdict import Number, Verdict
 
 SUBJECTS = (
-    "unscaled-norm", "scaler-protocol", "inf-steps-skipped", "ranks-agree",
+    "measurement-is-fair", "unscaled-norm", "scaler-protocol", "inf-steps-skipped", "ranks-agree",
     "accumulation-equals-large-batch", "accumulation-not-wiped", "clip-before-step",
     "clip-global-norm", "clip-once-per-update", "clip-inactive-when-small", "scheduler-per-update",
     "gradients-start-fresh", "every-parameter-learns", "one-update-per-window",

@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from harness.checking.driving import executed
 from harness.domain.candidate import Candidate
 from harness.domain.further import with_further
+from harness.domain.injection import Injection
 from harness.domain.instruments import Instruments
 from harness.domain.own import OWN_SCENARIO, OwnSettings, further_regimes
-from harness.domain.scenario import Probe, Scenario
+from harness.domain.scenario import Expectations, Probe, PropertyRule, Scenario
 from harness.domain.situating import situated
 from harness.domain.spoiled import spoiled_probe
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.trace import Program as Ended
 from harness.domain.verdict import Verdict
 from harness.domain.workload import WORKLOADS, WorkloadSpec
+from harness.properties import judge
 from harness.properties.own import own_grade, own_settings
 
 SECONDS = 2.0
@@ -118,6 +120,33 @@ def _others(workload: WorkloadSpec) -> Iterator[WorkloadSpec]:
     if workload.name == "mlp" and not fitted:
         cnn = {"name": "cnn", "parameters": {"batches": 9}, "world_size": workload.world_size}
         yield WorkloadSpec.model_validate({**cnn, "seed": 2})
+
+
+def run_measurement(program: str, origin: str, tools: Instruments) -> BlockRun:
+    """Run a measurement of what clipping costs, with gradients of norms of 10 to 40, so that a clip
+    always has something to do.
+    """
+    scenario = OWN_SCENARIO.model_copy(
+        update={
+            "workload": WorkloadSpec.model_validate({
+                "name": "mlp", "parameters": {"learning_rate": 0.002, "batches": 2, "epochs": 1},
+            }),
+            "probes": (
+                Probe(
+                    name="mlp",
+                    lifts="A cost in percent needs a size.",
+                    injection=Injection(factor=20.0),
+                ),
+            ),
+            "expectations": Expectations(
+                objectives=("sample-mean",), max_norm_between=(0.1, 10.0), measures=True
+            ),
+            "properties": (PropertyRule(id="measurement-is-fair"),),
+        }
+    )  # fmt: skip
+    candidate = Candidate(program=program, origin=origin)
+    trace = Trace(probes=_observed(candidate, scenario, scenario.probes, tools, None))
+    return BlockRun(trace, judge(trace, scenario), own_settings(trace), scenario)
 
 
 def _observed(
