@@ -10,6 +10,7 @@ from types import TracebackType
 
 import torch
 
+from harness.beside import unpacked
 from harness.domain.event import Finished
 from harness.domain.workload import WorkloadSpec
 from harness.extensions import load_where_told
@@ -112,7 +113,7 @@ def _ready(
     """The program with the names that it is lent, or as it is in a world of its own."""
     if order.own_world:
         own = own_program.prepare(program, rank, world_size, recorder.batch, order)
-        recorder.own_world()
+        recorder.own_world(whole=not unpacked(program).modules)
         return own
     if order.alone:
         recorder.look_at_graphs()

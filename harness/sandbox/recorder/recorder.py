@@ -91,8 +91,11 @@ class Recorder:
         self.forwards.track(model, name, part=part)
         return model
 
-    def own_world(self) -> None:
-        """From now on nothing is the workload's: all that is trained is the program's own."""
+    def own_world(self, *, whole: bool) -> None:
+        """From now on nothing is the workload's: all that is trained is the program's own. ``whole``:
+        whether its one text is all of it.
+        """
+        self.schedulers.whole = whole
         self.forwards.brief = self.tape.expects = self.losses.shapes_are_its_own = True
         self.steps.memories.watches = True
         self.look_at_graphs()
@@ -172,7 +175,7 @@ class Recorder:
             "flagged_modules": self.forwards.flagged(),
             "moved_frozen": self.steps.moved_frozen()[:8],
             "averaged_with_themselves": self.averages.with_themselves,
-            "unmoved_schedules": self.schedulers.unmoved()[:8] if self.forwards.brief else (),
+            "unmoved_schedules": self.schedulers.unmoved()[:8],
             "course": self.schedulers.course(),
             "back_in_training": self.modes.undone()[:8],
             "noisy_targets": self.modes.noisy()[:8],

@@ -40,6 +40,8 @@ class Schedulers:
         self._rates: list[float] = []
         self._made: list[tuple[weakref.ref[Any], weakref.ref[Any]]] = []
         """Those that the program itself made, each with its optimizer."""
+        self.whole = False
+        """Whether one text is all of the program, so that no file beside it steps a schedule."""
         self._begins = 0
         self._moved = False
         self.passes: int | None = None
@@ -68,7 +70,7 @@ class Schedulers:
         """Types of schedules that the program made for an optimizer that steps, where it moved none."""
         there = {id(s): (s, o) for made, of in self._made if (s := made()) and (o := of())}
         told = (type(s).__name__ for s, optimizer in there.values() if self._trains(optimizer))
-        return () if self._moved else tuple(dict.fromkeys(told))
+        return tuple(dict.fromkeys(told)) if self.whole and not self._moved else ()
 
     def install(self) -> None:
         """Patch the classes that exist; later subclasses inherit."""

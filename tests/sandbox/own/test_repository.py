@@ -1,5 +1,6 @@
 """Programs with files of their own: each stays a module, and is run where it is imported."""
 
+import harness
 from harness.beside import CompanionFile, PackedProgram
 
 TRAIN = """
@@ -79,3 +80,35 @@ def test_what_a_file_lacks_is_named_with_the_file_that_lacks_it(see):
     seen = see(PackedProgram(TRAIN, lacking).text)
 
     assert seen.outcome == "unbound: `flashy.go` needs flashy, which is not here"
+
+
+SCHEDULED = """
+import torch
+from pack import loops
+
+net = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.9)
+loops.fit(net, optimizer, schedule)
+"""
+
+ONCE_IN_A_HUNDRED = """
+import torch
+
+def fit(model, optimizer, schedule):
+    for step in range(8):
+        optimizer.zero_grad()
+        model(torch.randn(8, 4)).pow(2).mean().backward()
+        optimizer.step()
+        if step % 100 == 99:
+            schedule.step()
+"""
+
+
+def test_a_schedule_that_a_file_beside_it_may_step_is_not_blamed(warm):
+    files = {
+        "pack": CompanionFile("pack/__init__.py", ""),
+        "pack.loops": CompanionFile("pack/loops.py", ONCE_IN_A_HUNDRED),
+    }
+    with harness.Grader(jobs=1, open_instruments=warm) as grader:
+        assert grader.grade(PackedProgram(SCHEDULED, files).text).code == "right"
