@@ -16,6 +16,8 @@ ABOVE = 3
 IMPORTERS = ("import_module", "__import__")
 """Functions that import what a text names."""
 
+ADDERS = ("sys.path.append", "sys.path.insert", "sys.path.extend")
+
 MOST_FILES = 400
 MOST_BYTES = 4 << 20
 """How many files of a repository go along, and how many bytes of them."""
@@ -29,6 +31,7 @@ def with_modules(path: Path) -> tuple[PackedProgram, list[Path]]:
     code = _text(path)
     tree_of(code)
     roots = [*_roots(path)]
+    roots += _on_its_path(code, tuple(roots))
     package = _package_of(path, code)
     found: dict[str, tuple[CompanionFile, Path]] = {}
     size = 0
@@ -62,6 +65,19 @@ def _roots(path: Path) -> Iterator[Path]:
         yield near / "src"
         if (near / ".git").exists():
             return
+
+
+def _on_its_path(code: str, near: tuple[Path, ...]) -> Iterator[Path]:
+    """Folders of its repository that the program adds to ``sys.path``, read from the texts in the call:
+    ``sys.path.append(os.path.join(os.path.dirname(__file__), "..", "lib"))``.
+    """
+    for node in walk(tree_of(code)):
+        if not isinstance(node, ast.Call) or ast.unparse(node.func) not in ADDERS:
+            continue
+        texts = [n.value for n in walk(node) if isinstance(n, ast.Constant)]
+        named = near[0].joinpath(*(text for text in texts if isinstance(text, str))).resolve()
+        if named.is_dir() and any(named.is_relative_to(one) for one in near):
+            yield named
 
 
 def _package_of(path: Path, code: str) -> str:

@@ -203,6 +203,8 @@ class Program(Record):
     """Parameters that steps moved after they were frozen, their gradients being tensors of zeros."""
     averaged_with_themselves: int = 0
     """How often a parameter was averaged with itself: the average shares its memory with it."""
+    restored_themselves: int = 0
+    """How often, after an update, a kept state was put back onto itself: it was no copy."""
     average_of_newest: float | None = None
     """The part of the newest weights in averages that are nearly copies of them, where all are."""
     back_in_training: tuple[str, ...] = ()

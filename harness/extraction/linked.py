@@ -22,8 +22,11 @@ class LinkedFile:
             path = PurePosixPath(other.path)
             self._by_name[path.parent.name if path.stem == "__init__" else path.stem] = other
         self._changes = 0
+        self._first: dict[str, None] = {}  # ``from __future__ import annotations``
         self.by_subagent = self.taken_back = True
-        self.program = self._text(file, entry=True)
+        text = self._text(file, entry=True)
+        several = len(self.paths) > 1
+        self.program = "\n".join([*self._first, text]) if several else file.content or ""
         self.trains = trains(self.program)
 
     @property
@@ -45,6 +48,10 @@ class LinkedFile:
         lines, before = code.split("\n"), []
         for node in _top_level(tree, entry=entry):
             if isinstance(node, ast.If):  # what a module does when it is the program itself
+                comment_out(lines, node)
+                continue
+            if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+                self._first[ast.unparse(node)] = None
                 comment_out(lines, node)
                 continue
             links = list(self._links(node))

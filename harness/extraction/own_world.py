@@ -3,6 +3,7 @@
 import ast
 import builtins
 import symtable
+from collections.abc import Iterator
 from functools import lru_cache
 
 from harness.beside import unpacked, whole
@@ -109,11 +110,8 @@ def free_names(program: str) -> frozenset[str]:
 def trains(tree: ast.Module) -> bool:
     """Whether what runs at module level comes to a backward in the end, by the names that it uses."""
     defined: dict[str, list[ast.AST]] = {}
-    for node in walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            defined.setdefault(node.name, []).append(node)
-            for name in set[str]().union(*map(_names_in, node.decorator_list)):
-                defined.setdefault(name, []).append(node)  # ``@app.command()``: whoever calls app
+    for name, node in _definitions(tree):
+        defined.setdefault(name, []).append(node)
     started = bool(STARTS & _asked_in(tree))
     due: list[ast.AST] = [s for s in tree.body if not isinstance(s, NOT_CODE)]
     seen: set[int] = set()
@@ -126,6 +124,18 @@ def trains(tree: ast.Module) -> bool:
                 seen.add(id(found))
                 due.append(found)
     return False
+
+
+def _definitions(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
+    """What each name may stand for."""
+    for node in walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name, node
+            for name in set[str]().union(*map(_names_in, node.decorator_list)):
+                yield name, node  # ``@app.command()``: whoever calls app
+        elif isinstance(node, ast.ImportFrom):
+            for one in node.names:  # ``from loops import train_vanilla as train``
+                yield one.asname or one.name, ast.Name(one.name)
 
 
 def _names_in(code: ast.AST) -> set[str]:

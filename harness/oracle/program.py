@@ -75,6 +75,7 @@ def how_it_ended(recording: Recording, run: RankRun) -> Program:
         flagged_modules=finished.flagged_modules,
         moved_frozen=finished.moved_frozen,
         averaged_with_themselves=finished.averaged_with_themselves,
+        restored_themselves=finished.restored_themselves,
         average_of_newest=finished.average_of_newest,
         back_in_training=finished.back_in_training,
         noisy_targets=finished.noisy_targets,

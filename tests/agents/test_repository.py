@@ -47,6 +47,29 @@ def test_a_package_below_src_goes_along(repository):
     assert modules_of(root / "train.py") == ["pack.net"]
 
 
+@pytest.mark.parametrize(
+    "added", ['"../lib"', 'os.path.join(os.path.dirname(__file__), "..", "lib")', '0, "../lib"']
+)
+def test_a_folder_that_a_program_puts_on_its_path_is_looked_into(repository, added):
+    way = "insert" if added.startswith("0") else "append"
+    root = repository({
+        "examples/train.py": f"import os, sys\nsys.path.{way}({added})\nimport nets\n",
+        "lib/nets.py": "",
+    })  # fmt: skip
+
+    assert modules_of(root / "examples/train.py") == ["nets"]
+
+
+def test_a_folder_elsewhere_is_not_looked_into_whoever_names_it(repository):
+    root = repository({
+        "mine/.git/HEAD": "",
+        "mine/train.py": "import sys\nsys.path.append('../other')\nimport secrets_of_others\n",
+        "other/secrets_of_others.py": "",
+    })  # fmt: skip
+
+    assert modules_of(root / "mine/train.py") == []
+
+
 @pytest.mark.parametrize("name", ["'nets.' + kind", "f'nets.{kind}'", "'nets.{}'.format(kind)"])
 def test_all_modules_go_along_of_which_a_setting_says_which_is_imported(repository, name):
     root = repository({

@@ -93,6 +93,17 @@ def test_imports_are_followed_in_every_spelling(line: str, name: str) -> None:
     assert run(program(train, helper)) == ["backward", "step"]
 
 
+def test_what_files_import_from_the_future_stays_first() -> None:
+    first = "from __future__ import annotations\n"
+    train = SeenWhole(
+        path="/r/train.py",
+        content=f"{first}from up import update\n{BY_HELPER.format(name='update')}",
+    )
+    helper = Write(path="/r/up.py", content=f"{first}{HELPER}")
+
+    assert run(program(train, helper)) == ["backward", "step"]
+
+
 def test_a_package_that_hands_names_on_is_followed() -> None:
     train = Write(
         path="/r/a.py", content=f"from lib import update\n{BY_HELPER.format(name='update')}"

@@ -2,7 +2,14 @@
 
 import pytest
 
+from harness.beside import CompanionFile, PackedProgram
 from harness.extraction.own_world import free_names, is_own_world
+
+
+def beside_loops(code: str, loops: str) -> str:
+    """A program beside ``loops.py``."""
+    return PackedProgram(code, {"loops": CompanionFile("loops.py", loops)}).text
+
 
 OWN = {
     "at module level": "import torch\nx = torch.ones(1, requires_grad=True)\nx.sum().backward()\n",
@@ -22,6 +29,10 @@ OWN = {
     "handed to what starts ranks": (
         "import torch.multiprocessing as mp\ndef work(rank, loss):\n    loss.backward()\n"
         "mp.spawn(work, nprocs=2)\n"
+    ),
+    "by a function of another file under a name of its own": beside_loops(
+        "from loops import train_vanilla as train\ntrain()\n",
+        "def train_vanilla(loss):\n    loss.backward()\n",
     ),
     "by a trainer": "from transformers import Trainer\nTrainer().train()\n",
     "by functions of torch.func": "from torch.func import grad, vmap\nvmap(grad(abs))(1.0)\n",

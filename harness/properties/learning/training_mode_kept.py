@@ -12,9 +12,10 @@ Bug::
 Signature: updates whose forwards ran in training mode are followed by updates all of whose forwards ran
 in evaluation mode, in a model whose layers work differently there; or an update begins at averaged
 weights that were put in for an evaluation; or parameters are averaged with tensors that lie where they
-lie; or an average takes nine parts in ten or more from the weights as they are, each time; or
-a part that nothing trains, or batch norm, is put into evaluation and back into training with the
-whole, before it is ever called; or what is wholly frozen is put back so by itself.
+lie, or put back to what was kept of them without a copy; or an average takes nine parts in ten or more
+from the weights as they are, each time; or a part that nothing trains, or batch norm, is put into
+evaluation and back into training with the whole, before it is ever called; or what is wholly frozen is
+put back so by itself.
 
 Masked by: a loss that falls, and often faster, for there is no noise any more. Batch norm that is frozen
 on purpose is no such case: then layers are put into evaluation, and the model stays in training.
@@ -68,6 +69,8 @@ def of_the_program(probe: ProbeTrace) -> Verdict | None:
     """A fail that is not seen in an update: how averages are made, and whose mode was taken back."""
     if averages_itself(probe):
         return is_its_own_average(probe)
+    if probe.program.restored_themselves:
+        return was_no_copy(probe)
     if probe.program.average_of_newest is not None:
         return follows_at_once(probe, probe.program.average_of_newest)
     if probe.program.back_in_training:
@@ -90,6 +93,18 @@ def is_its_own_average(probe: ProbeTrace) -> Verdict:
         "shares their memory, so it is always what they are now. state_dict(), detach(), data and "
         "copy.copy() copy nothing: start the average from clones, or from copy.deepcopy(model).",
         number("averages of the weights with themselves", times, probe.probe),
+    )
+
+
+def was_no_copy(probe: ProbeTrace) -> Verdict:
+    """The fail for a kept state that is the model's own memory."""
+    times = probe.program.restored_themselves
+    return failed(
+        ID,
+        f"In {probe.probe} the model was put back {count(times, 'time')} to a state that is its own "
+        "memory: state_dict() copies nothing, so every update changes it too, and the weights that were "
+        "to be kept are lost. Keep copy.deepcopy(model.state_dict()).",
+        number("states put back onto themselves", times, probe.probe),
     )
 
 

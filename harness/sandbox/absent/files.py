@@ -259,11 +259,14 @@ def writable(file: Any) -> Any:
 
 
 def _folders(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Folders elsewhere: what is written into them is written here."""
+    """Folders elsewhere: what is written into them is written here. Those around one are there."""
 
     @functools.wraps(original)
     def make(name: Any, *args: Any, **kwargs: Any) -> Any:
         elsewhere = os.path.isabs(os.fspath(name))
+        around = os.path.dirname(os.fspath(name).rstrip("/"))
+        if around and not elsewhere:
+            os.makedirs(around, exist_ok=True)
         with contextlib.suppress(PermissionError, *[FileNotFoundError] * elsewhere):
             return original(name, *args, **kwargs)
 

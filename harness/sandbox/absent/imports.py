@@ -156,7 +156,8 @@ class LentPackages(MetaPathFinder, Loader):
         found = standins.module(name, absent)
         if found is not None:
             lend(f"{top}: a stand-in")
-        return found or standins.LentModule(name, {}, absent)
+        newest = {"__version__": "999.0"}  # some programs refuse to run with older ones
+        return found or standins.LentModule(name, newest, absent)
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing: it is made already."""

@@ -45,6 +45,7 @@ class Recorder:
         self.owned = OwnOptimizers(self.tape)
         self.functions = Functions()
         self.averages = WeightAverages(self.tape)
+        self.states = States(self.tape, self.steps)
         self.advantages = Advantages()
         self.modes = Modes()
         self.schedulers = Schedulers(self.tape, self.steps.trains)
@@ -76,7 +77,7 @@ class Recorder:
         self.functions.install()
         Clips(self.tape).install()
         self.schedulers.install()
-        States(self.tape).install()
+        self.states.install()
         self.averages.install()
         self.modes.install()
         self.forwards.find_own()
@@ -175,6 +176,7 @@ class Recorder:
             "flagged_modules": self.forwards.flagged(),
             "moved_frozen": self.steps.moved_frozen()[:8],
             "averaged_with_themselves": self.averages.with_themselves,
+            "restored_themselves": self.states.kept,
             "unmoved_schedules": self.schedulers.unmoved()[:8],
             "course": self.schedulers.course(),
             "back_in_training": self.modes.undone()[:8],

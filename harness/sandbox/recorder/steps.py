@@ -87,6 +87,10 @@ class Steps:
             for p in group["params"]
         )
 
+    def has_trained(self, parameter: Tensor) -> bool:
+        """Whether an optimizer that has stepped holds it."""
+        return self._tape.name(parameter) in self._last
+
     def _recorded(self, function: StepFunction) -> StepFunction:
         @wraps(function)
         def step(optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:

@@ -310,6 +310,81 @@ def test_a_world_has_its_known_size_and_ends_for_who_waits_for_its_end_alone(see
     assert seen.windows == [1] * 4, seen.outcome
 
 
+WORLDS_OF_ITS_OWN = """
+import gym, torch
+import numpy as np
+from gym import spaces
+
+class Walk(gym.Env):
+    def __init__(self):
+        self.action_space = spaces.Discrete(2)
+        self.observation_space = spaces.Box(low=-np.inf, high=np.inf, shape=(3,), dtype=np.float32)
+
+    def reset(self):
+        self.at = 0
+        return self.observation_space.sample(), {}
+
+    def step(self, action):
+        self.at += 1
+        return self.observation_space.sample(), 8.0, self.at > 4, False, {}
+
+class Doubled(gym.ObservationWrapper):
+    def observation(self, state):
+        return np.concatenate([state, state])
+
+class Bounded(gym.RewardWrapper):
+    def reward(self, reward):
+        assert reward == 8.0 or self.env.env.spec
+        return min(reward, 1.0)
+
+class Told(gym.ActionWrapper):
+    def action(self, action):
+        return int(action > 0)
+
+world = Told(Bounded(Doubled(%s)))
+net = torch.nn.Linear(2 * world.observation_space.shape[0], world.action_space.n)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for episode in range(4):
+    state, _ = world.reset()
+    over = False
+    while not over:
+        state, reward, over, cut, info = world.step(-1)
+        over = over or cut
+    assert reward <= 1.0
+    optimizer.zero_grad()
+    (net(torch.as_tensor(state, dtype=torch.float32)) - reward).square().mean().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("world", ["Walk()", "gym.make('CartPole-v1')"])
+def test_worlds_of_a_programs_own_and_what_it_changes_of_others_are_served(see, world):
+    seen = see(WORLDS_OF_ITS_OWN % world)
+
+    assert seen.windows == [1] * 4, seen.outcome
+
+
+OF_PICTURES = """
+import os, sklearn, torch, torchvision
+import torchvision.transforms.functional as F
+from torchvision import datasets
+assert tuple(map(int, sklearn.__version__.split("."))) >= (1, 0)
+os.mkdir("logs/today")
+rows = datasets.__dict__["CIFAR10"]("data", transform=F.to_tensor)
+shown = torchvision.utils.make_grid(torch.stack([rows[0][0], rows[1][0]])).numpy()
+assert shown.transpose(1, 2, 0).shape[-1] == 3
+assert F.crop(rows[0][0], 2, 2, 8, 4).shape == (3, 8, 4)
+assert F.hflip(rows[0][0]).shape == F.resize(rows[0][0], 32).shape
+assert len(datasets.ImageFolder("ants-and-bees").classes) == 2
+""" + TRAIN.format(model="nn.Linear(2, 2)", batch="torch.randn(4, 2), torch.tensor([0, 1, 0, 1])")
+
+
+def test_what_programs_do_with_pictures_and_versions_beside_training_is_served(see):
+    seen = see(OF_PICTURES)
+
+    assert seen.windows == [1] * 4, seen.outcome
+
+
 STANDS_AROUND = """
 import inflect, torch
 words = inflect.engine("en", [1, 2])

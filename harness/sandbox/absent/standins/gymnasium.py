@@ -28,33 +28,50 @@ LENGTH = 40
 
 
 class Space:
-    """One of ``n``, or numbers of a shape between bounds."""
+    """What actions or states are drawn from."""
 
-    def __init__(self, n: int | None = None, shape: tuple[int, ...] = ()) -> None:
+    def __init__(self) -> None:
         self._dice = np.random.default_rng(0)
-        self.shape, self.dtype = shape, np.dtype(np.int64 if n is not None else np.float32)
-        if n is not None:
-            self.n = n
-        else:
-            self.high = np.ones(shape, np.float32)
-            self.low = -self.high
-
-    def sample(self) -> Any:
-        """By chance."""
-        if hasattr(self, "n"):
-            return int(self._dice.integers(self.n))
-        return self._dice.uniform(-1.0, 1.0, self.shape).astype(np.float32)
 
     def seed(self, seed: int | None = None) -> None:
         """Begin its chance anew."""
         self._dice = np.random.default_rng(seed)
 
 
+class Discrete(Space):
+    """One of ``n``."""
+
+    def __init__(self, n: int, *_: Any, start: int = 0, **__: Any) -> None:
+        super().__init__()
+        self.n, self.start = int(n), start
+        self.shape, self.dtype = (), np.dtype(np.int64)
+
+    def sample(self) -> int:
+        """By chance."""
+        return self.start + int(self._dice.integers(self.n))
+
+
+class Box(Space):
+    """Numbers of a shape between bounds."""
+
+    def __init__(
+        self, low: Any = -1.0, high: Any = 1.0, shape: Any = None, dtype: Any = np.float32, **_: Any
+    ) -> None:
+        super().__init__()
+        self.shape = np.shape(low) if shape is None else tuple(shape)
+        self.dtype = np.dtype(dtype)
+        self.low, self.high = (np.broadcast_to(v, self.shape).astype(dtype) for v in (low, high))
+
+    def sample(self) -> Any:
+        """By chance, between 1 below and above 0 where it has no end."""
+        low, high = (np.clip(v, -1e3, 1e3) for v in (self.low, self.high))
+        return self._dice.uniform(low, high).astype(self.dtype)
+
+
 class spaces:
     """``gymnasium.spaces``: types to ask for."""
 
-    Discrete = type("Discrete", (Space,), {})
-    Box = type("Box", (Space,), {})
+    Space, Discrete, Box = Space, Discrete, Box
 
 
 class Env:
@@ -67,8 +84,8 @@ class Env:
         self._max_episode_steps = LENGTH
         known = (WORLDS[part] for part in WORLDS if part in name.lower())
         self._wide, actions, self._many = next(known, (4, 2, False))
-        self.observation_space = spaces.Box(shape=(self._wide,))
-        self.action_space = spaces.Box(shape=(actions,)) if self._many else spaces.Discrete(actions)
+        self.observation_space = Box(shape=(self._wide,))
+        self.action_space = Box(shape=(actions,)) if self._many else Discrete(actions)
         self.seed()
 
     def seed(self, seed: int | None = 0) -> None:
@@ -118,6 +135,58 @@ def make(name: Any = "", *_: Any, **__: Any) -> Env:
     """A world of any name."""
     lend(f"{name}: a world of a few numbers instead")
     return Env(str(name))
+
+
+class Wrapper:
+    """What a program changes of a world; the rest is that of the world inside."""
+
+    def __init__(self, env: Any, *_: Any, **__: Any) -> None:
+        self.env = env
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "env":
+            raise AttributeError(name)
+        return getattr(self.env, name)
+
+    def reset(self, **more: Any) -> Any:
+        """Begin an episode."""
+        return self.env.reset(**more)
+
+    def step(self, action: Any) -> Any:
+        """Push once."""
+        return self.env.step(action)
+
+
+class ObservationWrapper(Wrapper):
+    """Its program's ``observation`` says what is seen of a state."""
+
+    def reset(self, **more: Any) -> Any:
+        """Begin an episode."""
+        begun = self.env.reset(**more)
+        apart = isinstance(begun, tuple)
+        return (self.observation(begun[0]), *begun[1:]) if apart else self.observation(begun)
+
+    def step(self, action: Any) -> Any:
+        """Push once."""
+        state, *rest = self.env.step(action)
+        return (self.observation(state), *rest)
+
+
+class RewardWrapper(Wrapper):
+    """Its program's ``reward`` says what a reward is worth."""
+
+    def step(self, action: Any) -> Any:
+        """Push once."""
+        state, reward, *rest = self.env.step(action)
+        return (state, self.reward(reward), *rest)
+
+
+class ActionWrapper(Wrapper):
+    """Its program's ``action`` says what an action means."""
+
+    def step(self, action: Any) -> Any:
+        """Push once."""
+        return self.env.step(self.action(action))
 
 
 class wrappers:

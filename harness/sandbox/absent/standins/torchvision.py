@@ -27,7 +27,8 @@ SETS: dict[str, tuple[int, int, int]] = {
     "STL10": (3, 96, 10), "ImageNet": (3, 48, 1000), "Flowers102": (3, 48, 102),
     "Food101": (3, 48, 101), "OxfordIIITPet": (3, 48, 37),
 }  # fmt: skip
-"""Channels, size and classes of known sets; others have 3 channels, 48 pixels and 10 classes."""
+"""Channels, size and classes of known sets; others have 3 channels, 48 pixels and 2
+classes, which fit whatever comes after them."""
 
 
 def picture(pixels: Tensor) -> Any:
@@ -134,17 +135,21 @@ class FakeData(Pictures):
         return self._count
 
 
-class datasets:
-    """``torchvision.datasets``."""
+def _set(name: str) -> type[Pictures]:
+    channels, size, kinds = SETS.get(name, (3, 48, 2))
+    return type(name, (Pictures,), {"channels": channels, "size": size, "kinds": kinds})
 
+
+class datasets:
+    """``torchvision.datasets``, in which some programs look up a set by a text."""
+
+    locals().update({name: _set(name) for name in SETS})
     FakeData = FakeData
 
     @staticmethod
     def lookup(name: str) -> Any:
         """A set of any name."""
-        channels, size, kinds = SETS.get(name, (3, 48, 10))
-        facts = {"channels": channels, "size": size, "kinds": kinds}
-        return type(name, (Pictures,), facts) if name[:1].isupper() else None
+        return _set(name) if name[:1].isupper() else None
 
 
 # --------------------------------------------------------------------------------------- transforms
@@ -181,8 +186,39 @@ def _scaled(shown: Any) -> Tensor:
     return pixels / 255.0 if pixels.dtype == torch.uint8 else pixels.float()
 
 
+class _Functional:
+    """``torchvision.transforms.functional``."""
+
+    to_tensor = staticmethod(_scaled)
+    pil_to_tensor = staticmethod(_pixels)
+
+    @staticmethod
+    def resize(shown: Any, size: Any, *_: Any, **__: Any) -> Tensor:
+        """The nearest pixels."""
+        return _sized(size)(shown)
+
+    center_crop = resize
+
+    @staticmethod
+    def crop(shown: Any, top: int, left: int, height: int, width: int) -> Tensor:
+        """As large as is asked for, from anywhere."""
+        return _sized((height, width))(shown)
+
+    @staticmethod
+    def normalize(shown: Tensor, mean: Any, std: Any, *_: Any) -> Tensor:
+        """Less the mean, over the deviation, by channel."""
+        return transforms.Normalize(mean, std)(shown)
+
+    @staticmethod
+    def lookup(name: str) -> Any:
+        """All others change no sizes."""
+        return (lambda shown, *_, **__: shown) if name.islower() else None
+
+
 class transforms:
     """``torchvision.transforms``; its second version has the same names."""
+
+    functional = _Functional
 
     Resize = CenterCrop = RandomCrop = RandomResizedCrop = staticmethod(_sized)
     ToTensor = ConvertImageDtype = staticmethod(lambda *_: _scaled)
@@ -319,6 +355,12 @@ class models:
 
 
 class utils:
-    """``torchvision.utils``: shows and saves nothing."""
+    """``torchvision.utils``: saves nothing."""
 
-    make_grid = save_image = Inert()
+    save_image = Inert()
+
+    @staticmethod
+    def make_grid(pictures: Any, *_: Any, **__: Any) -> Tensor:
+        """All of them side by side."""
+        shown = [*pictures] if isinstance(pictures, Tensor) and pictures.ndim == 4 else pictures
+        return torch.cat([*shown], -1) if isinstance(shown, list | tuple) else shown
