@@ -30,8 +30,7 @@ def with_modules(path: Path) -> tuple[PackedProgram, list[Path]]:
     """
     code = _text(path)
     tree_of(code)
-    roots = [*_roots(path)]
-    roots += _on_its_path(code, tuple(roots))
+    roots = _on_its_path(code, [*_roots(path)])
     package = _package_of(path, code)
     found: dict[str, tuple[CompanionFile, Path]] = {}
     size = 0
@@ -67,17 +66,19 @@ def _roots(path: Path) -> Iterator[Path]:
             return
 
 
-def _on_its_path(code: str, near: tuple[Path, ...]) -> Iterator[Path]:
-    """Folders of its repository that the program adds to ``sys.path``, read from the texts in the call:
-    ``sys.path.append(os.path.join(os.path.dirname(__file__), "..", "lib"))``.
+def _on_its_path(code: str, near: list[Path]) -> list[Path]:
+    """These, and what of its repository the program adds to ``sys.path``, read from the texts in the
+    call: ``sys.path.append(os.path.join(os.path.dirname(__file__), "..", "lib"))``.
     """
+    found = [*near]
     for node in walk(tree_of(code)):
         if not isinstance(node, ast.Call) or ast.unparse(node.func) not in ADDERS:
             continue
         texts = [n.value for n in walk(node) if isinstance(n, ast.Constant)]
         named = near[0].joinpath(*(text for text in texts if isinstance(text, str))).resolve()
         if named.is_dir() and any(named.is_relative_to(one) for one in near):
-            yield named
+            found.append(named)
+    return found
 
 
 def _package_of(path: Path, code: str) -> str:

@@ -64,7 +64,8 @@ def own_grade(
     if is_about_restoring(trace):
         verdicts = tuple(map(_not_shown, verdicts))
     if lent_its_step(trace):
-        verdicts = tuple(map(_not_accused, verdicts))
+        shown = _shows_training(settings, trace)
+        verdicts = tuple(map(_not_accused if shown else _nothing_shown, verdicts))
     verdicts = where_fitted(verdicts, trace)
     verdicts = where_reached(verdicts, trace, allowed)
     grade = write_grade(OWN_SCENARIO, agent, verdicts, trace=trace, seconds=seconds)
@@ -144,6 +145,20 @@ def _unfit(verdict: Verdict) -> Verdict:
     if verdict.outcome != "fail":
         return verdict
     return verdict.model_copy(update={"outcome": "inconclusive", "sentence": UNFIT})
+
+
+def _shows_training(settings: OwnSettings, trace: Trace) -> bool:
+    """Whether the updates that the harness made for it show more than what it lent: a clip, a window, a
+    scale, ranks, a model of its own.
+    """
+    notes = {note for p in trace.probes for note in p.program.bound}
+    own = not any(note.endswith(": model") for note in notes)
+    managed = settings.clip is not None or settings.accumulates or settings.scaler
+    return own or managed or settings.schedule or settings.ranks > 1
+
+
+def _nothing_shown(verdict: Verdict) -> Verdict:
+    return verdict.model_copy(update={"outcome": "inconclusive", "sentence": NO_STEP})
 
 
 def _not_accused(verdict: Verdict) -> Verdict:

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from harness.sandbox.absent.inert import Inert, SilentProgress
 from harness.sandbox.batches.loaders import Loader, OnBatch
 from harness.sandbox.batches.rows import Shape
+from harness.sandbox.batches.transitions import PARTS as MEMORY
 from harness.sandbox.batches.transitions import transition
 from harness.sandbox.frameworks import fabric, huggingface
 from harness.sandbox.names.table import NameEntry, Table, words
@@ -148,7 +149,8 @@ class Lender:
     def role(self, name: str) -> str | None:
         """The role of a name; ``maker of ...`` for a function or class that makes such an object."""
         is_part = bool(self.values.parts) and self.values.parts.is_network(name)
-        known = None if is_part else self._of_a_policy(name) or self._known.get(name)
+        met = self._of_a_policy(name) or self.reading.remembered.get(name)
+        known = None if is_part else met or self._known.get(name)
         if known and known.startswith(MAKER):
             made = self.table.role(known.removeprefix(MAKER))
             return f"{MAKER}{made}" if made else None
@@ -333,7 +335,7 @@ class Lender:
             return LATE
         if self.values.parts and role in ROLES:
             return self.values.parts.of(role, [name])
-        if role in ("target", "mask", "count", *MET):
+        if role in ("target", "mask", "count", *MET, *MEMORY):
             return self.data.part(role, name)
         special: dict[str, Callable[[str], Any]] = {
             "loader": lambda _: self.data.loader(),

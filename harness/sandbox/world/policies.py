@@ -54,10 +54,12 @@ MET: Mapping[str, re.Pattern[str]] = {
 class ActorCritic(nn.Module):
     """Logits, values or both, as the program takes them."""
 
-    def __init__(self, features: int, gives: str) -> None:
-        """``gives``: ``actor``, ``critic`` or ``both``."""
+    def __init__(self, features: int, gives: str, *, draws: bool) -> None:
+        """``gives``: ``actor``, ``critic`` or ``both``. ``draws``: whether its program asks what it
+        returns for a probability, so that it is a distribution.
+        """
         super().__init__()
-        self.gives = gives
+        self.gives, self.draws = gives, draws
         self.body = nn.Sequential(nn.Linear(features, WIDTH), nn.Tanh())
         if gives != "critic":
             self.pi = nn.Linear(WIDTH, ACTIONS)
@@ -84,7 +86,7 @@ class ActorCritic(nn.Module):
         logits = self.pi(hidden)
         if _is(PROBABILITY, name):
             return logits.softmax(-1)
-        return Categorical(logits=logits) if _is(DISTRIBUTION, name) else logits
+        return Categorical(logits=logits) if self.draws or _is(DISTRIBUTION, name) else logits
 
 
 def is_about(reading: ProgramReading) -> bool:
@@ -99,7 +101,7 @@ def networks(reading: ProgramReading, table: Table, features: int) -> dict[str, 
     calls = (n.func for n in reading.nodes if isinstance(n, ast.Call))
     called = (f for f in calls if isinstance(f, ast.Name | ast.Attribute))
     found: dict[str, nn.Module] = {}
-    pairs = _taken_apart(reading)
+    pairs, draw = _taken_apart(reading), _distributions(reading)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         for name in dict.fromkeys(last for f in called if (last := last_name(f))):
@@ -109,7 +111,9 @@ def networks(reading: ProgramReading, table: Table, features: int) -> dict[str, 
             if _is(SHARED, name):
                 found[name] = nn.Sequential(nn.Linear(features, WIDTH), nn.Tanh())
             elif gives is not None:
-                found[name] = ActorCritic(features, "both" if name in pairs else gives)
+                found[name] = ActorCritic(
+                    features, "both" if name in pairs else gives, draws=name in draw
+                )
                 take_any_width(found[name])
     return found
 
@@ -156,6 +160,18 @@ def _taken_apart(reading: ProgramReading) -> set[str]:
     for node in reading.nodes:
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=[_, _])], value=ast.Call(func=function)):
+                found.add(last_name(function) or "")
+    return found
+
+
+def _distributions(reading: ProgramReading) -> set[str]:
+    """What returns a distribution, by the last word of its name: ``policy(obs).log_prob(actions)``."""
+    found = set[str]()
+    for node in reading.nodes:
+        match node:
+            case ast.Attribute(
+                value=ast.Call(func=function), attr="log_prob" | "entropy" | "sample"
+            ):
                 found.add(last_name(function) or "")
     return found
 

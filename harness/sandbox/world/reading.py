@@ -294,6 +294,15 @@ class ProgramReading:
         """What functions that nothing calls ask for, in order."""
         return tuple(dict.fromkeys(a.arg for root in self.roots() for a in root.wanted()))
 
+    @cached_property
+    def remembered(self) -> dict[str, str]:
+        """What of a replay memory they mean, where they are a batch of one: ``update(s, a, r, s2)``."""
+        asked = [[a.arg for a in root.wanted()] for root in self.roots()]
+        pairs = (
+            pair for names in asked for pair in zip(names, transition(names) or (), strict=False)
+        )
+        return {name: part for name, part in pairs if part != "nothing"}
+
     def _is_open(self, function: UncalledFunction) -> bool:
         name, owner = function.tree.name, function.owner
         hidden = name.startswith("__") and (owner is not None or name.endswith("__"))

@@ -146,6 +146,9 @@ class Spy:
     def __contains__(self, key: object) -> bool:
         self._is("path" if isinstance(key, str) else "loader")
 
+    def __deepcopy__(self, _: object) -> Any:
+        self._is("model")  # a target, a teacher or an average begins so
+
     def __enter__(self) -> Self:
         self._is("context")
 

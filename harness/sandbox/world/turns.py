@@ -1,6 +1,7 @@
 """The loop around code that is written for one batch. A *turn* is one iteration of it."""
 
 import ast
+import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,6 +9,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim import Optimizer
 
+from harness.sandbox.batches.transitions import PARTS as MEMORY
 from harness.sandbox.world.answers import another_loss
 from harness.sandbox.world.lending import MOMENT, Lender
 from harness.sandbox.world.policies import MET
@@ -17,7 +19,7 @@ from harness.syntax import walk
 APART = ("input", "loss")
 """Roles of which several names mean several things."""
 
-OF_A_TURN = MOMENT | {"target", "mask", "count", "step", *MET}
+OF_A_TURN = MOMENT | {"target", "mask", "count", "step", *MET, *MEMORY}
 """Roles whose values a turn sets."""
 
 
@@ -75,7 +77,8 @@ class Turns:
 
     def _moment(self, index: int, parts: dict[str, Any]) -> dict[str, Any]:
         wanted = {*self._roles.values(), *(["loss"] if self.goes_back else [])}
-        moment = {**parts, "step": index, "batch": self._lender.data.shape.build(parts)}
+        moment = copy.copy(parts)  # which makes what of a memory is asked for
+        moment.update(step=index, batch=self._lender.data.shape.build(parts))
         if wanted & {"output", "loss"}:
             moment["output"] = self._model()(parts["input"])
         if "loss" in wanted:
