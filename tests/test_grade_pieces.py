@@ -11,6 +11,7 @@ from tests.test_grade_alone import written
 
 PIECES = Path("tests/material/pieces")
 FAILS = {
+    "a-flag-in-vain-in-a-stage-that-takes-it-back-in-time": "every-parameter-learns",
     "an-update-of-a-batch-of-a-memory-that-clears-before-it-steps": "every-parameter-learns",
     "best-weights-that-were-kept-without-a-copy": "training-mode-kept",
     "a-long-schedule-of-an-optimizer-that-was-made-anew": "scheduler-per-update",

@@ -55,6 +55,7 @@ class Forwards:
         self._tracked: WeakKeyDictionary[nn.Module, str] = WeakKeyDictionary()
         self._wrapped: set[type[nn.Module]] = set()
         self._of_tracked: tuple[int, set[int]] = 0, set()
+        self._flagged: dict[str, None] = {}
         self._ids = count()
         self.first_calls: dict[type[nn.Module], tuple[nn.Module, object]] = {}
         """A model of each class of the program's own, with what it was first called with. Further ones
@@ -112,11 +113,12 @@ class Forwards:
 
     def flagged(self) -> tuple[str, ...]:
         """``Linear.requires_grad = False`` for modules on which that was set, and whose parameters are
-        otherwise; ``Parameter.require_grad = False`` for what is no flag at all.
+        otherwise, now or when this was asked before; ``Parameter.require_grad = False`` for what is no
+        flag at all.
         """
         inside = [m for whole in list(self._tracked) for m in whole.modules()]
         beside = [v for m in inside for v in vars(m).values() if isinstance(v, nn.Module)]
-        found: dict[str, None] = {}
+        found = self._flagged
         for module in (*inside, *beside):  # parts that were lent under a name are no submodules
             flag, parameters = vars(module).get("requires_grad"), list(_parameters(module))
             in_vain = any(p.requires_grad is not flag for p in parameters)

@@ -113,6 +113,8 @@ class Recorder:
         self.steps.evaluates = self.graphs.at_closure
 
     def _consumes(self, optimizer: torch.optim.Optimizer) -> None:
+        if not self.steps.has_stepped(optimizer):
+            self.forwards.flagged()
         if self.graphs is not None:
             self.graphs.at_step(optimizer)
         self.advantages.at_step(optimizer)

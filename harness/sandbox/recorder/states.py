@@ -68,11 +68,9 @@ class States:
         """Whether it is trained, and was kept over updates, or is as it was taken after one. A state
         that the program wrote to itself is loaded for that.
         """
-        updates, version = getattr(saved, TAKEN, (None, None))
-        now = self._steps.count
-        is_as_taken = updates == now > 0 and version == saved._version
-        kept = is_as_taken or (updates is not None and updates < now)
-        return kept and self._steps.has_trained(parameter)
+        updates, version = getattr(saved, TAKEN, (self._steps.count, -1))
+        was_kept = updates < self._steps.count or (updates > 0 and version == saved._version)
+        return was_kept and self._steps.has_trained(parameter)
 
 
 def _is_same(parameter: nn.Parameter, saved: object) -> bool:

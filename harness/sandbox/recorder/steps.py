@@ -74,6 +74,10 @@ class Steps:
         """Learning rate of every group of every optimizer that has stepped."""
         return tuple(float(g["lr"]) for o in self._numbers for g in o.param_groups if "lr" in g)
 
+    def has_stepped(self, optimizer: Optimizer) -> bool:
+        """Whether it made a step before."""
+        return optimizer in self._numbers
+
     def trains(self, optimizer: Optimizer) -> bool:
         """Whether it has stepped, be it as the one that a wrapper shares its groups with, and no
         other has taken all its parameters over since.
