@@ -131,13 +131,21 @@ class Patience:
         try:
             yield
         except Exception as error:
-            if self._phases is None or not self._phases.ended:
+            if not self._was_cut:
                 raise
             raise self.enough from error  # a loop that was ended left something undone
+        else:
+            if self._was_cut:
+                raise self.enough
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             hook.remove()
             vars(torch.autograd).update(backward=original, grad=derive)
+
+    @property
+    def _was_cut(self) -> bool:
+        """Whether the program went on behind a loop that was ended."""
+        return self._phases is not None and self._phases.ended > 0
 
     def _stepped(self, *_: Any) -> None:
         self.updates += 1

@@ -1,5 +1,6 @@
 """Programs that train in several places, one after the other: a teacher before its student, a warm-up
-before the rest. Where enough was seen of one, its outermost loop ends, and the program goes on.
+before the rest. Where enough was seen of one, its outermost loop ends, and the program goes on; so it
+does where a state is put back outside of loops, as the best one is.
 """
 
 import ast
@@ -40,7 +41,8 @@ class Phases:
         ]  # fmt: skip
         again = [*_called_again(tree)]
         self._open = {(one.lineno, one.end_lineno or one.lineno) for one in (*steps, *again)}
-        self.several = len(steps) > 1 or len(again) > 1
+        self._restores = any(loop is None and _restores(call) for loop, call in _outermost(tree))
+        self.several = len(steps) > 1 or len(again) > 1 or self._restores
         self._filename = filename
         self._depth = 0
         self.ended = 0
@@ -57,8 +59,11 @@ class Phases:
 
     @property
     def go_on(self) -> bool:
-        """Whether something else may train once the loop that runs now is over."""
-        return self.several and bool(self._open) and self._depth > 0
+        """Whether something else may train once the loop that runs now is over, or what it kept is put
+        back then.
+        """
+        last = self._restores and not self.ended
+        return self.several and (bool(self._open) or last) and self._depth > 0
 
     def __enter__(self) -> None:
         """An outermost loop of some function begins."""
@@ -99,6 +104,12 @@ def _outermost(
         inside = isinstance(tree, ast.FunctionDef | ast.ClassDef)
         around = None if inside else loop
         yield from _outermost(node, around or (node if isinstance(node, _Loop) else None))
+
+
+def _restores(call: ast.Call) -> bool:
+    """Whether it puts back what has a name, and not a part of a file."""
+    into = isinstance(call.func, ast.Attribute) and call.func.attr == "load_state_dict"
+    return into and any(isinstance(given, ast.Name | ast.Attribute) for given in call.args)
 
 
 def _goes_backward(node: ast.AST) -> bool:

@@ -87,6 +87,10 @@ def test_a_clip_that_left_another_norm_is_told_by_its_call():
     assert "it took 4 for a norm that is 9" in left(
         3.0, "clip_grad_norm_(2 gradients) at 1 returned 4"
     )
+    more = left(0.6, "clip_grad_norm_(5 gradients) at 1 returned 15")
+    assert "it took 15 for a norm that is 9: it counts gradients that this step" in more
+    scaled = left(0.6, "clip_grad_norm_(2 gradients) at 1 returned 9e5", scale=32768.0)
+    assert "it counts gradients" not in scaled
     part = left(3.0, "clip_grad_norm_(2 gradients) at 1 returned 4", scale=16384.0)
     assert "or that of a part" in part
     taken = left(3.0, "get_total_norm(2 gradients) returned 4")

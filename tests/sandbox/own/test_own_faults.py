@@ -378,6 +378,37 @@ def test_a_head_whose_loss_is_still_to_come_is_not_called_idle(see):
     assert own_grade(Trace(probes=(seen.trace,)), "test").code != "wrong"
 
 
+KEPT = """
+import copy
+best, kept, history = float("inf"), None, []
+for epoch in range(300):
+    for _ in range(6):
+        x, y = batch()
+        optimizer.zero_grad()
+        F.mse_loss(net(x), y).backward()
+        optimizer.step()
+    x, y = batch()
+    with torch.no_grad():
+        history.append(F.mse_loss(net(x), y).item())
+    if history[-1] < best:
+        best, kept = history[-1], {taken}
+net.load_state_dict(kept)
+print(history[299])
+"""
+
+
+@pytest.mark.parametrize(
+    ("taken", "code"),
+    [("net.state_dict()", "wrong"), ("copy.deepcopy(net.state_dict())", "right")],
+)
+def test_what_was_kept_is_put_back_behind_a_loop_that_is_cut_short(see, taken, code):
+    """What fails behind it is no fault of the program's."""
+    grade = grade_of(see, KEPT.format(taken=taken))
+
+    assert grade.code == code, grade.reasons
+    assert (code == "right") or "its own memory" in " ".join(v.sentence for v in grade.verdicts)
+
+
 PER_STEP = """
 for episode in range(12):
     optimizer.zero_grad()

@@ -1,6 +1,7 @@
 """Worlds to act in: a point that is to be kept in the middle, under the names of all others."""
 
-from types import SimpleNamespace
+from collections.abc import Mapping
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,9 @@ class spaces:
 
 class Env:
     """A world. Its state is a few numbers; an action pushes them."""
+
+    reward_range, render_mode = (-float("inf"), float("inf")), None
+    metadata: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, name: str = "") -> None:
         self.spec: Any = SimpleNamespace(id=name, reward_threshold=475.0, max_episode_steps=LENGTH)
