@@ -132,6 +132,8 @@ def _is_written(ended: Ended, said: str, program: BlockInContext) -> bool:
     """Whether the line writes what an installed library, or the block, shows not to be there."""
     line = ended.line or 0
     at = [n for n in walk(program.tree) if _is_at(n, line)]
+    if program.guessed & {n.id for n in at if isinstance(n, ast.Name)} & {*imported(program.tree)}:
+        return False  # it may mean another library
     if (there := _not_there(said)) is not None:
         module, name = there
         package = module.partition(".")[0]
@@ -158,8 +160,25 @@ def _is_written(ended: Ended, said: str, program: BlockInContext) -> bool:
                 or is_here(theirs[0].partition(".")[0])
             )
         )
+    if any(_is_asked_of(callee, method, n, program) for n in at):
+        return True
     own = callee in _defined(program.tree) and callee not in _elsewhere(program)
     return own and (ended.during or "harness").partition(".")[0] != "harness"  # a library calls it
+
+
+def _is_asked_of(callee: str, method: str, node: ast.AST, program: BlockInContext) -> bool:
+    """Whether it calls a method of what the page makes of a library's class, and of nothing else:
+    ``plateau.step()`` after ``plateau = ReduceLROnPlateau(optimizer)``.
+    """
+    if not isinstance(node, ast.Call) or last_of(node.func) != method or not method:
+        return False
+    name, paths = dotted(node.func).partition(".")[0], imported(program.tree)
+    made = [n for n in walk(program.tree) if isinstance(n, ast.Assign) and name in _bound_by(n)]
+    calls = [n.value for n in made if isinstance(n.value, ast.Call)]
+    known = all(
+        last_of(c.func) == callee and dotted(c.func).partition(".")[0] in paths for c in calls
+    )
+    return bool(made) and len(calls) == len(made) and known and name not in lent_names(program)
 
 
 def _is_at(node: ast.AST, line: int) -> bool:
@@ -254,11 +273,24 @@ def _is_of_use(ended: Ended, program: BlockInContext) -> bool:
         return False
     if _is_of_the_machine(ended, program) or any(_OF_A_LOOP in note for note in ended.bound):
         return False
+    if any(
+        _goes_back_from(n, program.guessed)
+        for n in walk(program.tree)
+        if _is_at(n, ended.line or 0)
+    ):
+        return False  # it may mean another loss
     if _OF_A_SCALER.search(said):
         return _shows_its_scaler(said, program)
     if _SECOND_TIME in said and _is_lent_once(ended.line or 0, program):
         return False
     return _NO_GRAPH not in said or _shows_a_model(program)  # else what is lent may lack a gradient
+
+
+def _goes_back_from(node: ast.AST, names: frozenset[str]) -> bool:
+    """``loss.backward()`` of one of these names."""
+    return (
+        isinstance(node, ast.Attribute) and node.attr == "backward" and dotted(node.value) in names
+    )
 
 
 def _comes_again(first: Ended, others: Sequence[Ended]) -> bool:

@@ -12,6 +12,7 @@ from harness.checking.completing import (
     forgets_backward,
     in_a_turn,
     launched,
+    leaves_clearing_out,
     prepared,
     shortened,
     trained,
@@ -19,7 +20,7 @@ from harness.checking.completing import (
     without_gaps,
 )
 from harness.checking.driving import DRIVERS, NoReport, run_driver, run_whole
-from harness.checking.errors import authors_error, is_closed
+from harness.checking.errors import authors_error, is_closed, touched_by
 from harness.checking.evidence import Decision, Evidence, Finding, decide
 from harness.checking.function_evidence import evidence_of, together
 from harness.checking.loop_evidence import idle_steps, loop_evidence, stopped
@@ -55,7 +56,7 @@ from harness.domain.wording import plainly
 from harness.properties.own import exchanges_its_model
 from harness.sandbox.names.table import table
 from harness.skills.claims import expects_failure, warns
-from harness.skills.kinds import uses
+from harness.skills.kinds import NO_OPTIMIZER, uses
 from harness.syntax import dotted, tree_of, walk
 
 TRAINING = ("training-loop", "measurement", "update-function")
@@ -143,7 +144,7 @@ def missing_packages(
     line = ended.line if ended is not None else None
     at = {n.id for n in walk(program.tree) if isinstance(n, ast.Name) and n.lineno == line}
     at |= {*re.findall(r"`(\w+)", reason)}
-    used = {p for p in absent if at & names_from(p, program.tree)}
+    used = {p for p in absent if at & touched_by(program.tree, {*names_from(p, program.tree)})}
     return tuple(sorted(named.union(used, *(program.lacking.get(name, ()) for name in at))))
 
 
@@ -307,7 +308,10 @@ def _evidence(
     """What a run has shown, and what the driver of its kind shows beside it."""
     part = one.part
     of_loop = loop_evidence(
-        seen, steps=_shows_a_step(part), cut=_is_cut(one, program, seen.program)
+        seen,
+        steps=_shows_a_step(part),
+        cut=_is_cut(one, program, seen.program),
+        clears=part.mark is not None or not leaves_clearing_out(program),
     )
     if not _steps_itself(part) or program.is_completed:
         of_loop = replace(of_loop, faults=(), costs=(*of_loop.faults, *of_loop.costs))
@@ -358,8 +362,10 @@ def _shows_a_step(part: Part) -> bool:
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "step"
     ]
+    others = (_SCHEDULE, NO_OPTIMIZER)
     steps = any(
-        table().role(name) != "scheduler" and not _SCHEDULE.search(name) for name in stepping
+        table().role(name) != "scheduler" and not any(one.search(name) for one in others)
+        for name in stepping
     )
     return steps or bool(calls & {"fit", "launch"}) or {"train", "Trainer"} <= calls
 

@@ -28,10 +28,13 @@ USUAL = 10.0
 """Up to this norm a gradient is nothing unusual."""
 
 
-def loop_evidence(seen: BlockRun, *, steps: bool = True, cut: bool = False) -> Evidence:
+def loop_evidence(
+    seen: BlockRun, *, steps: bool = True, cut: bool = False, clears: bool = True
+) -> Evidence:
     """Evidence from one executed loop: properties that its own settings call for and that fail are
     faults; what a purpose may justify is a cost. ``steps``: whether it shows a step of an optimizer;
-    ``cut``: whether we ran fewer turns than it shows, so that what never changed may change later.
+    ``cut``: whether we ran fewer turns than it shows, so that what never changed may change later;
+    ``clears``: whether its author would have shown how gradients are cleared.
     """
     if reason := _not_run(seen, steps=steps):
         return Evidence(not_run=reason)
@@ -40,6 +43,8 @@ def loop_evidence(seen: BlockRun, *, steps: bool = True, cut: bool = False) -> E
     if cut:
         failed = [v for v in failed if _NEVER not in v.sentence]
     faults = [v for v in failed if v.level != "advisory" or _is_lost_within(v)]
+    if not clears:
+        faults = [v for v in faults if v.property != "gradients-start-fresh"]
     costs = [v for v in failed if v not in faults]
     return Evidence(
         faults=tuple(map(_finding, faults)),

@@ -119,6 +119,20 @@ BLOCKS = {
             trainer_of_pooled.zero_grad()
             nn.functional.cross_entropy(pooled(images), labels).backward()
             trainer_of_pooled.step()""",
+    "a sketch shows a loss, and leaves its optimizer and its clearing to the reader": """
+        teacher.eval()
+        for x, y in train_loader:
+            with torch.no_grad():
+                wanted = teacher(x)
+            loss = F.mse_loss(student(x), wanted)
+            loss.backward()
+            optimizer.step()""",
+    "an environment steps, and no optimizer": """
+        import gymnasium as gym
+        env = gym.make("CartPole-v1")
+        state, info = env.reset()
+        for _ in range(3):
+            state, reward, done, truncated, info = env.step(env.action_space.sample())""",
 }
 
 
