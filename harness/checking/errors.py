@@ -143,27 +143,30 @@ def _is_written(ended: Ended, said: str, program: BlockInContext) -> bool:
         stands_for_some = len(name) == 1  # ``nn.X``: its reader chooses one
         return written and not (within or depends or stands_for_some or name in _BACKENDS)
     found = _REFUSED.match(said) if ended.exception == "TypeError" else None
-    if found is None:
-        return False
-    callee, _, method = found["callee"].partition(".")
-    if method in ("", "__init__") and found["name"]:
-        calls = (n for n in at if isinstance(n, ast.Call) and last_of(n.func) == callee)
-        named = any(found["name"] in [k.arg for k in call.keywords] for call in calls)
-        paths = imported(program.tree)
-        theirs = [p for n, p in paths.items() if callee in (n, p.rpartition(".")[2])]
-        return (
-            named
-            and callee not in _elsewhere(program)
-            and (
-                callee in _defined(program.tree)
-                or not theirs
-                or is_here(theirs[0].partition(".")[0])
-            )
-        )
+    return found is not None and _is_refused(found, at, ended, program)
+
+
+def _is_refused(
+    said: re.Match[str], at: Sequence[ast.AST], ended: Ended, program: BlockInContext
+) -> bool:
+    """Whether nodes of the line that raised call what takes no such argument."""
+    callee, _, method = said["callee"].partition(".")
+    elsewhere, defined = callee in _elsewhere(program), callee in _defined(program.tree)
+    if method in ("", "__init__") and said["name"]:
+        calls = [n for n in at if isinstance(n, ast.Call) and last_of(n.func) == callee]
+        named = any(said["name"] in [k.arg for k in call.keywords] for call in calls)
+        theirs = defined or all(_is_of_what_is_here(call, program) for call in calls)
+        return named and theirs and not elsewhere
     if any(_is_asked_of(callee, method, n, program) for n in at):
         return True
-    own = callee in _defined(program.tree) and callee not in _elsewhere(program)
-    return own and (ended.during or "harness").partition(".")[0] != "harness"  # a library calls it
+    calls_it = (ended.during or "harness").partition(".")[0] != "harness"  # a library does
+    return defined and calls_it and not elsewhere
+
+
+def _is_of_what_is_here(call: ast.Call, program: BlockInContext) -> bool:
+    """Whether it calls nothing of a package that is not installed."""
+    path = imported(program.tree).get(dotted(call.func).partition(".")[0], "")
+    return not path or is_here(path.partition(".")[0])
 
 
 def _is_asked_of(callee: str, method: str, node: ast.AST, program: BlockInContext) -> bool:
@@ -172,11 +175,15 @@ def _is_asked_of(callee: str, method: str, node: ast.AST, program: BlockInContex
     """
     if not isinstance(node, ast.Call) or last_of(node.func) != method or not method:
         return False
-    name, paths = dotted(node.func).partition(".")[0], imported(program.tree)
+    name = dotted(node.func).partition(".")[0]
     made = [n for n in walk(program.tree) if isinstance(n, ast.Assign) and name in _bound_by(n)]
     calls = [n.value for n in made if isinstance(n.value, ast.Call)]
+    named = {*imported(program.tree)}
     known = all(
-        last_of(c.func) == callee and dotted(c.func).partition(".")[0] in paths for c in calls
+        last_of(c.func) == callee
+        and dotted(c.func).partition(".")[0] in named
+        and _is_of_what_is_here(c, program)
+        for c in calls
     )
     return bool(made) and len(calls) == len(made) and known and name not in lent_names(program)
 

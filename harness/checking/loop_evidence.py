@@ -23,6 +23,8 @@ FEW = 3
 """Fewer updates show no habit."""
 BETWEEN_TURNS = ("training-mode-kept", "one-update-per-window", "no-batch-lost")
 """Properties of how one turn of a loop follows another."""
+LEFT_OUT = ("gradients-start-fresh", "scaler-protocol")
+"""Properties of what whoever leaves the clearing to the reader leaves out as well: ``update()``."""
 _NEVER = "never changed"
 USUAL = 10.0
 """Up to this norm a gradient is nothing unusual."""
@@ -44,7 +46,7 @@ def loop_evidence(
         failed = [v for v in failed if _NEVER not in v.sentence]
     faults = [v for v in failed if v.level != "advisory" or _is_lost_within(v)]
     if not clears:
-        faults = [v for v in faults if v.property != "gradients-start-fresh"]
+        faults = [v for v in faults if v.property not in LEFT_OUT]
     costs = [v for v in failed if v not in faults]
     return Evidence(
         faults=tuple(map(_finding, faults)),

@@ -390,3 +390,10 @@ def test_a_loss_of_another_section_that_a_line_goes_back_from_may_not_be_the_one
     for guessed, is_authors in (({"loss"}, False), (set(), True)):
         block = BlockInContext(text, (100, 101, 102), 1, frozenset(guessed))
         assert (authors_error(ended, block, lambda: (ended,)) is not None) == is_authors
+
+
+def test_a_class_of_a_package_that_is_not_here_takes_what_it_takes():
+    said = "AdamW.__init__() got an unexpected keyword argument 'learning_rate'"
+    text = "import {} as optim\noptimizer = optim.AdamW(learning_rate=3e-4)"
+    assert told(text.format("no_such.optimizers"), "TypeError", said, 2) is None
+    assert told(text.format("torch.optim"), "TypeError", said, 2) is not None

@@ -127,6 +127,13 @@ BLOCKS = {
             loss = F.mse_loss(student(x), wanted)
             loss.backward()
             optimizer.step()""",
+    "a sketch of one turn under a scaler leaves its update to the reader": """
+        from torch.amp import GradScaler, autocast
+        scaler = GradScaler("cpu")
+        with autocast("cpu"):
+            loss = model(inputs, targets)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)""",
     "an environment steps, and no optimizer": """
         import gymnasium as gym
         env = gym.make("CartPole-v1")
