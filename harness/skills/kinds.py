@@ -184,7 +184,9 @@ def _calls(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Attribute):
-                if node.func.attr != "step" or not NO_OPTIMIZER.search(ast.unparse(node.func.value)):
+                if node.func.attr != "step" or not NO_OPTIMIZER.search(
+                    ast.unparse(node.func.value)
+                ):
                     yield node.func.attr
             elif isinstance(node.func, ast.Name):
                 yield node.func.id
