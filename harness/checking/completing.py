@@ -110,7 +110,10 @@ def prepared(program: BlockInContext) -> BlockInContext:
 
 def leaves_clearing_out(program: BlockInContext) -> bool:
     """Whether an optimizer steps that nobody makes, and nothing clears: its reader has both."""
-    lent = any(table().role(name, "objects") == "optimizer" for name in lent_names(program))
+    functions = (n for n in walk(program.tree) if isinstance(n, ast.FunctionDef))
+    handed = {a.arg for function in functions for a in walk(function) if isinstance(a, ast.arg)}
+    names = lent_names(program) - handed
+    lent = any(table().role(name, "objects") == "optimizer" for name in names)
     clears = any(
         isinstance(n, ast.Attribute) and (n.attr == "zero_grad" or _is_cleared(n))
         for n in walk(program.tree)

@@ -145,6 +145,10 @@ def test_a_loss_in_a_loop_over_no_loader_is_that_of_a_lent_batch():
         ("for x, y in loader:\n    f(model(x), y).backward()\n    optimizer.step()", True),
         ("optimizer = SGD(model)\nf(model(x)).backward()\noptimizer.step()", False),
         ("def turn(optimizer, x):\n    model(x).backward()\n    optimizer.step()", False),
+        (
+            "def run(optimizer):\n    model(x).backward()\n    optimizer.step()\nrun(optimizer)",
+            False,
+        ),
         ("model(x).backward()\noptimizer.step()\nmodel.zero_grad()", False),
         ("model(x).backward()\noptimizer.step()\nfor p in ps:\n    p.grad = None", False),
     ],
