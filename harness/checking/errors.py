@@ -11,7 +11,7 @@ far as the block leaves these open.
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TypeGuard
 
 from harness.checking.session import (
@@ -280,11 +280,8 @@ def _is_of_use(ended: Ended, program: BlockInContext) -> bool:
         return False
     if _is_of_the_machine(ended, program) or any(_OF_A_LOOP in note for note in ended.bound):
         return False
-    if any(
-        _goes_back_from(n, program.guessed)
-        for n in walk(program.tree)
-        if _is_at(n, ended.line or 0)
-    ):
+    at = [n for n in walk(program.tree) if _is_at(n, ended.line or 0)]
+    if goes_back_from(at, program.guessed):
         return False  # it may mean another loss
     if _OF_A_SCALER.search(said):
         return _shows_its_scaler(said, program)
@@ -293,11 +290,10 @@ def _is_of_use(ended: Ended, program: BlockInContext) -> bool:
     return _NO_GRAPH not in said or _shows_a_model(program)  # else what is lent may lack a gradient
 
 
-def _goes_back_from(node: ast.AST, names: frozenset[str]) -> bool:
-    """``loss.backward()`` of one of these names."""
-    return (
-        isinstance(node, ast.Attribute) and node.attr == "backward" and dotted(node.value) in names
-    )
+def goes_back_from(nodes: Sequence[ast.AST], names: Collection[str]) -> bool:
+    """Whether one of these is ``loss.backward()`` of one of these names."""
+    asked = (n for n in nodes if isinstance(n, ast.Attribute) and n.attr == "backward")
+    return any(dotted(n.value) in names for n in asked)
 
 
 def _comes_again(first: Ended, others: Sequence[Ended]) -> bool:

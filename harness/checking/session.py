@@ -105,6 +105,8 @@ class Session:
         self._sources: list[_Source] = []
         self._modules = _modules_of(examples)
         self._packages = _packages_named(examples)
+        self.clears = any("zero_grad(" in example.code for example in examples)
+        """Whether the page shows anywhere how gradients are cleared."""
         self._first: dict[tuple[int, int], int] = {}
         self._programs: dict[tuple[int, int, bool], BlockInContext] = {}
         for example in examples:
