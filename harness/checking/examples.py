@@ -25,7 +25,6 @@ from harness.checking.errors import (
     goes_back_from,
     is_closed,
     lent_names,
-    touched_by,
 )
 from harness.checking.evidence import Decision, Evidence, Finding, decide
 from harness.checking.function_evidence import evidence_of, together
@@ -61,6 +60,7 @@ from harness.domain.trace import Program as Ended
 from harness.domain.wording import plainly
 from harness.extraction.names import bound_names, statements
 from harness.properties.own import exchanges_its_model
+from harness.sandbox.absent.watching import STOOD_IN
 from harness.sandbox.names.table import table
 from harness.skills.claims import expects_failure, warns
 from harness.skills.kinds import NO_OPTIMIZER, uses
@@ -151,7 +151,7 @@ def missing_packages(
     line = ended.line if ended is not None else None
     at = {n.id for n in walk(program.tree) if isinstance(n, ast.Name) and n.lineno == line}
     at |= {*re.findall(r"`(\w+)", reason)}
-    used = {p for p in absent if at & touched_by(program.tree, {*names_from(p, program.tree)})}
+    used = {p for p in absent - STOOD_IN if at & names_from(p, program.tree)}
     return tuple(sorted(named.union(used, *(program.lacking.get(name, ()) for name in at))))
 
 

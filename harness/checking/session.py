@@ -391,12 +391,25 @@ def packages_of(tree: ast.AST) -> frozenset[str]:
 
 
 def names_from(package: str, tree: ast.Module) -> frozenset[str]:
-    """Names that a program has of a package."""
-    return frozenset(
+    """Names that a program has of a package, of classes and functions that use these, and of what is
+    made with them at once.
+    """
+    nodes = walk(tree)
+    found = {
         alias.asname or alias.name.partition(".")[0]
-        for node in walk(tree)
+        for node in nodes
         if isinstance(node, ast.Import | ast.ImportFrom) and package in packages_of(node)
         for alias in node.names
+    }
+    kinds = [n for n in nodes if isinstance(n, DEFINITIONS)]
+    found |= {k.name for k in kinds if found & {n.id for n in walk(k) if isinstance(n, ast.Name)}}
+    made = (n for n in nodes if isinstance(n, ast.Assign))
+    return frozenset(found).union(
+        t.id
+        for node in made
+        if dotted(node.value).partition(".")[0] in found
+        for t in node.targets
+        if isinstance(t, ast.Name)
     )
 
 
