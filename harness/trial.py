@@ -14,6 +14,7 @@ from harness.domain.instruments import Instruments
 from harness.domain.own import MANY_PASSES, further_regimes, on_a_rank_more
 from harness.domain.recording import Recording
 from harness.domain.refitted import refitted
+from harness.domain.resumed import resumed_probe
 from harness.domain.scenario import Probe, Scenario
 from harness.domain.situating import situated
 from harness.domain.spoiled import spoiled_probe
@@ -131,7 +132,7 @@ class Trial:
         """By its own settings; where they are right and options that manage gradients are off, with
         those on as well. What is wrong then decides.
         """
-        trace, grade = self._by_its_settings()
+        trace, grade = self._by_its_settings(resumes=True)
         options = trace.probes[0].program.options
         if grade.code != "right" or not options:
             return self._candidate, trace, grade
@@ -144,8 +145,10 @@ class Trial:
             return called, more, found.noted(said)
         return self._candidate, trace, grade.noted(said)
 
-    def _by_its_settings(self) -> tuple[Trace, Grade]:
-        """As it is, and then with gradients far below and far above its own threshold."""
+    def _by_its_settings(self, *, resumes: bool = False) -> tuple[Trace, Grade]:
+        """As it is, and then with gradients far below and far above its own threshold. ``resumes``:
+        whether it is also to go on from what it saved.
+        """
         place, first, seconds = self._fitting()
         added, more = self._observed(place, further_regimes(first[0]))
         trace = Trace(probes=(*first, *added))
@@ -162,12 +165,26 @@ class Trial:
             found = own_grade(longer, name, grade.seconds + more, allowed, wider)
             if found.code == "right" or ({*found.failed} and {*found.failed} <= SHOWN_LATER):
                 trace, grade = longer, found
-        spoiled = spoiled_probe(place, self._candidate.program, settings.micro_batches)
-        if grade.code == "right" and spoiled is not None:
-            last, more = self._observed(place, [spoiled])
-            trace = with_further(trace.probes, last)
-            grade = own_grade(trace, name, grade.seconds + more, allowed, wider)
+        if grade.code == "right":
+            convicting, more = self._further(place, settings.micro_batches, resumes=resumes)
+            if convicting:
+                trace = with_further(trace.probes, convicting)
+                grade = own_grade(trace, name, grade.seconds + more, allowed, wider)
         return trace, grade
+
+    def _further(
+        self, place: Scenario, window: int, *, resumes: bool
+    ) -> tuple[list[ProbeTrace], float]:
+        """What only convicts: a bad batch, where it asks for one, and what it goes on from."""
+        program = self._candidate.program
+        found: list[ProbeTrace] = []
+        spoiled, took = spoiled_probe(place, program, window), 0.0
+        again = resumed_probe(place, program) if resumes and is_own_world(program) else None
+        for where, probe in [(place, spoiled), *([again] if again is not None else [])]:
+            if probe is not None:
+                seen, seconds = self._observed(where, [probe])
+                found, took = [*found, *seen], took + seconds
+        return found, took
 
     def _waits(self, trace: Trace) -> bool:
         """Whether it trains in another way in later passes over data of its own, or freezes then."""

@@ -11,6 +11,7 @@ from pydantic import Field, JsonValue, StringConstraints, TypeAdapter
 from harness.domain.branch import Unentered
 from harness.domain.injection import OnePass
 from harness.domain.record import Record
+from harness.domain.resumption import Resumption
 
 Said = Annotated[str, StringConstraints(max_length=4_000)]
 """A text that may be told: the recorder cuts what a program says long before."""
@@ -467,6 +468,8 @@ class Finished(Record):
     """Options of its command line that manage gradients and were off, turned on: ``--amp``,
     ``--accum=4``. Only in a program's own world.
     """
+    resumption: Resumption | None = None
+    """What it took up of what it had saved. Only of a program that is run twice for it."""
 
 
 ENOUGH = "stopped by the harness, more of the same was to come"

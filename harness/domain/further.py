@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from harness.domain.graded import NAME as GRADED
 from harness.domain.graded import graded_probe
+from harness.domain.resumed import NAME as RESUMED
 from harness.domain.scenario import Probe, Scenario
 from harness.domain.spoiled import NAME as SPOILED
 from harness.domain.spoiled import spoiled_probe
@@ -25,4 +26,9 @@ def further_probes(
 def with_further(probes: Sequence[ProbeTrace], further: Sequence[ProbeTrace]) -> Trace:
     """The trace of all that was run."""
     named: Mapping[str, ProbeTrace] = {probe.probe: probe for probe in further}
-    return Trace(probes=tuple(probes), spoiled=named.get(SPOILED), graded=named.get(GRADED))
+    return Trace(
+        probes=tuple(probes),
+        spoiled=named.get(SPOILED),
+        graded=named.get(GRADED),
+        resumed=named.get(RESUMED),
+    )

@@ -54,6 +54,8 @@ class OwnSettings(Record):
     """Whether a learning-rate schedule moves."""
     syncs_once: bool = False
     """Whether it says itself that all but the last micro-batch go without synchronisation."""
+    resumes: bool = False
+    """Whether it was seen to take up its weights and its place from what it had saved."""
     own_loss: bool = True
     """Whether it trains a model or on a loss of its own, so that its own loss is the objective."""
 

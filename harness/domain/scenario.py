@@ -42,6 +42,8 @@ class Probe(Record):
     """Whether a program whose names are all its own is run as it is, even if it trains nothing."""
     many_passes: bool = False
     """Whether a program in its own world is seen in many short passes over its data."""
+    resumes: bool = False
+    """Whether a program in its own world is run until it has saved its state, and once more with it."""
     seconds: float | None = Field(default=None, gt=0.0)
     """The most wall-clock time that it may take, where that is less than the sandbox's own limit."""
     reference_seconds: float | None = Field(default=None, gt=0.0)

@@ -13,6 +13,7 @@ from pydantic import Field, JsonValue
 from harness.domain.branch import Unentered
 from harness.domain.event import ScheduleCourse, TestEnded, UnheldParameter
 from harness.domain.record import Record
+from harness.domain.resumption import Resumption
 from harness.domain.update import Match, MicroBatch, ParameterMatch, Unfollowed, Update
 
 __all__ = [
@@ -223,6 +224,8 @@ class Program(Record):
     """How many ranks it starts or waits for, where it says that itself."""
     options: tuple[str, ...] = ()
     """Options of its command line that manage gradients and were off, turned on."""
+    resumption: Resumption | None = None
+    """What it took up of what it had saved, where it was run twice for it."""
 
     @property
     def as_run(self) -> str:
@@ -321,11 +324,15 @@ class Trace(Record):
     """The probe with gradients of all sizes, where it was run (``harness.domain.graded``). It can show
     a fault and nothing else.
     """
+    resumed: ProbeTrace | None = None
+    """The probe that takes up what it saved, where it was run (``harness.domain.resumed``). It can show
+    a fault and nothing else.
+    """
 
     @property
     def everything(self) -> tuple[ProbeTrace, ...]:
         """All probes that were run."""
-        further = (self.spoiled, self.graded)
+        further = (self.spoiled, self.graded, self.resumed)
         return (*self.probes, *(probe for probe in further if probe is not None))
 
     def probe(self, name: str | None) -> ProbeTrace | None:

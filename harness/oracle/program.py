@@ -82,6 +82,7 @@ def how_it_ended(recording: Recording, run: RankRun) -> Program:
         course=finished.course,
         divided_twice=finished.divided_twice,
         options=finished.options,
+        resumption=finished.resumption,
         ranks=finished.ranks,
         piled_up=finished.piled_up,
     ).model_copy(update=ran)

@@ -53,14 +53,16 @@ def verdict(judged: Property, trace: Trace, expectations: Expectations) -> Verdi
     incomplete.
     """
     if expectations.measures and judged.id != "measurement-is-fair":
-        trace = Trace(probes=tuple(training_only(p) for p in trace.probes))
+        trace = trace.model_copy(update={"probes": tuple(map(training_only, trace.probes))})
     usable = tuple(p for p in trace.probes if bears(judged, p, expectations))
     left_out = "; ".join(
         problem for p in trace.probes if (problem := unfinished(p, expectations)) is not None
     )
     if not usable:
         return inconclusive(judged.id, f"Nothing can be judged: {left_out or 'no probe was run'}.")
-    found = with_its_end(judged.judge(Trace(probes=usable), expectations), usable)
+    found = with_its_end(
+        judged.judge(trace.model_copy(update={"probes": usable}), expectations), usable
+    )
     untimed = map(training_only, usable) if expectations.measures else usable
     contradiction = next(filter(None, map(contradicts_itself, untimed)), None)
     if found.outcome == "pass" and contradiction is not None:

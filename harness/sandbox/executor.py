@@ -96,6 +96,8 @@ class JailedExecutor:
         if probe.tests:
             given = order.model_copy(update={"tests": probe.tests, "posted": probe.posted})
             return self._run(candidate, given, probe)
+        if probe.resumes:
+            return self._resumed(candidate, order, probe)
         if probe.own_data and is_own_world(candidate.program, at_rest=probe.as_it_is):
             return self._in_its_own_world(candidate, order, probe)
         return self._found_out(candidate, order, probe)
@@ -129,6 +131,13 @@ class JailedExecutor:
             found, files = (other, ()) if updates_in(other) else (found, files)
         self._files[candidate] = files
         return found
+
+    def _resumed(self, candidate: Candidate, order: WorkOrder, probe: Probe) -> Recording:
+        """Run it twice, in the size and with the files with which it came to updates before."""
+        how = {"files": self._files.get(candidate, ()), "own_world": True, "resumes": True}
+        shrunk = self._shrunk.get(candidate.program, False)
+        own = order.model_copy(update={**how, "shrunk": shrunk, "many_passes": True})
+        return self._found_out(candidate, own, probe)
 
     def _own_files(self, candidate: Candidate) -> tuple[OwnFile, ...]:
         if not candidate.folder or not self._keeps_files():

@@ -42,6 +42,8 @@ class WorkOrder(Record):
     """Whether there is little time, so that fewer updates are enough."""
     many_passes: bool = False
     """Whether such a program is seen in many short passes over its data."""
+    resumes: bool = False
+    """Whether such a program is run until it has saved its state, and once more with that."""
     files: tuple[OwnFile, ...] = ()
     """What lies in its folder, to be read there."""
     shrunk: bool = False

@@ -23,6 +23,7 @@ from harness.sandbox.leader import Work
 from harness.sandbox.machine.spellings import install_spellings
 from harness.sandbox.order import SCOUTS, WorkOrder
 from harness.sandbox.own import program as own_program
+from harness.sandbox.own.resuming import run_twice
 from harness.sandbox.ready import ReadyProgram
 from harness.sandbox.recorder import Recorder, clips, collectives
 from harness.sandbox.stage import program as staging
@@ -92,8 +93,11 @@ def work_on(recorder: Recorder, job: Job, rank: int, world_size: int) -> None:
     recorder.schedulers.passes = ready.passes
     ready.patience.said = lambda: recorder.tape.sent
     recorder.start(tuple(ready.journal), ready.source, ready.calls)
+    recorder.tape.is_silent = order.resumes  # what it took up is all that is told
     with recorder.recording(ready.module, world_size):
-        finished = _ended(ready.run, order.known)
+        run = functools.partial(run_twice, ready, job.seed) if order.resumes else ready.run
+        finished = _ended(run, order.known)
+    recorder.tape.is_silent = False
     examine = functools.partial(_untrue, recorder, own_world=order.own_world)
     recorder.finish(finished.model_copy(update=_afterwards(ready)), examine)
 

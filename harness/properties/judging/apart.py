@@ -34,7 +34,8 @@ def parts_of(trace: Trace) -> tuple[Trace, ...]:
     names = dict.fromkeys(u.trains for u in updates if u.trains)
     if not names:
         return (trace,)
-    return tuple(Trace(probes=tuple(_only(p, name) for p in trace.probes)) for name in names)
+    parts = (tuple(_only(probe, name) for probe in trace.probes) for name in names)
+    return tuple(trace.model_copy(update={"probes": part}) for part in parts)
 
 
 def _only(probe: ProbeTrace, part: str) -> ProbeTrace:

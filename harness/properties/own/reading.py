@@ -13,6 +13,7 @@ from harness.properties.evidence.settings import (
     never_moves_its_schedule,
     settings_of,
 )
+from harness.properties.evidence.takings_up import takes_up
 from harness.properties.evidence.windows import full, losses_of_one_batch, of_probe, usual_size
 
 OWN_LOSS = 0.05
@@ -40,6 +41,7 @@ def own_settings(trace: Trace) -> OwnSettings:
         autocast=max(casts, key=lambda cast: casts[cast], default=None),
         schedule=any(u.scheduler_steps or u.scheduled_early for u in updates)
         or any(map(never_moves_its_schedule, probes)),
+        resumes=takes_up(trace) is not None,
         syncs_once=any("no_sync" in (probe.program.as_run or "") for probe in probes),
         own_loss=own_loss,
     )

@@ -44,6 +44,7 @@ def _required(settings: OwnSettings) -> tuple[str, ...]:
         *(CLIPPING[:1] if clips and settings.clip_moves else CLIPPING if clips else ()),
         *(("unscaled-norm", "scaler-protocol") if settings.scaler else ()),
         *(("scheduler-per-update",) if settings.schedule else ()),
+        *(("resume-goes-on",) if settings.resumes else ()),
         *(("ranks-agree",) if settings.ranks > 1 else ()),
         *(("single-allreduce",) if settings.ranks > 1 and settings.syncs_once else ()),
     )

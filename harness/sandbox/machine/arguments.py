@@ -54,6 +54,11 @@ FULL = (None, False, "no", "none", "fp32", "float32", "32")
 HALF = ("fp16", "float16", "half", "amp", "16-mixed", "16")
 """What a choice of precision is set to."""
 
+RESUMES = re.compile(
+    r"(auto_?)?(resume|continue|restart)(_\w+)?|(load|start|init)_?(ckpt|checkpoint)"
+)
+"""Options that have a program go on from what it saved."""
+
 MOST = 8
 """Most options that are written down."""
 
@@ -69,6 +74,32 @@ _off: dict[str, None] = {}
 def left_off() -> tuple[str, ...]:
     """What turns on the options that were off: ``--amp``, ``--accum=4``."""
     return tuple(_off)[:MOST]
+
+
+_going_on: list[Any] = []
+"""Options that were met and have a program go on from what it saved."""
+_taken_up: list[str] = []
+"""What it is to go on from, if anything."""
+
+
+def resume(path: str) -> bool:
+    """From now on, have the program go on from what it saved there; nothing is there if it is empty.
+    Returns whether it has an option for that.
+    """
+    _taken_up.append(path)
+    return bool(_going_on)
+
+
+def _resuming(action: Any) -> list[str]:
+    """How it is told to; nothing where the option is no such one, or names a file by itself."""
+    named = next((o for o in action.option_strings if o.startswith("--")), None)
+    if named is None or action.default or not RESUMES.fullmatch(action.dest):
+        return []
+    _going_on.append(action)
+    if not _taken_up or action.nargs == 0:
+        return [named] * len(_taken_up)
+    takes = action.type not in (int, float) and not action.choices and _taken_up[-1]
+    return [f"{named}={_taken_up[-1]}"] if takes else []
 
 
 _supply: Callable[[str], Any] = lambda name: None  # noqa: E731 - replaced by ``supplied_by``
@@ -97,6 +128,7 @@ def install() -> None:
         namespace = namespace or argparse.Namespace()
         given = sys.argv[1:] if args is None else [*args]
         _off.update(dict.fromkeys(filter(None, (_turned_on(one, given) for one in self._actions))))
+        given += [word for one in self._actions for word in _resuming(one)]
         commands, lent = None, list[Any]()
         for action in self._actions:
             positional = not action.option_strings and action.nargs not in ("?", "*")

@@ -95,6 +95,10 @@ class Patience:
         """There is little time."""
         self._many = min(self._many, max(self._few, BRIEF))
 
+    def anew(self) -> None:
+        """Another run of the same program begins."""
+        self._passes, self._backwards, self._done, self._at_pass, self.updates = {}, 0, 0, 0, 0
+
     def began(self, loader: object) -> None:
         """A pass over a loader begins."""
         self._passes[id(loader)] = self._passes.get(id(loader), 0) + 1

@@ -30,7 +30,7 @@ from harness.sandbox.absent.shown import ShownByProgram
 from harness.sandbox.batches.callers import FILENAME
 from harness.sandbox.machine import arguments, cuda, devices, distributed, removed
 from harness.sandbox.order import WorkOrder
-from harness.sandbox.own import frameworks
+from harness.sandbox.own import frameworks, resuming
 from harness.sandbox.own.command_line import CommandLine
 from harness.sandbox.own.modules import Repository
 from harness.sandbox.own.patience import Patience
@@ -101,7 +101,8 @@ def prepare(
 
 
 def _patience(ranks: int, phases: Phases, order: WorkOrder) -> Patience:
-    several, again = phases if phases.several else None, order.injection != Injection()
+    several = phases if phases.several and not order.resumes else None
+    again = order.injection != Injection()
     return Patience(ranks, several, many_passes=order.many_passes, again=again)
 
 
@@ -123,6 +124,7 @@ def _after(declared: int | None) -> dict[str, object]:
         "grouped": distributed.is_asked_for(),
         "options": arguments.left_off(),
         "ranks": distributed.ranks_asked_for(),
+        "resumption": resuming.found(),
     }
 
 

@@ -53,7 +53,7 @@ class Tape:
         self._parameters: dict[str, TensorWeakRef] = {}
         self._last: dict[str, Blob] = {}
         self._versions: dict[str, int] = {}
-        self.large = False
+        self.large = self.is_silent = False
         self.has_plain = False
         """Whether plain tensors are trained."""
         self._met: list[str] = []
@@ -156,6 +156,8 @@ class Tape:
     def write(self, event: Event, tensors: Iterable[Blob] = ()) -> None:
         """Write one event."""
         self.settle()
+        if self.is_silent:
+            return
         data = event.model_dump(mode="json", exclude={"kind"})
         blobs = tuple(tensors)
         self.sent += sum(len(raw) for *_, raw in blobs)

@@ -1,0 +1,103 @@
+"""A run that takes up its weights and its place goes on with its optimizer's memory and its rates.
+
+Bug::
+
+    checkpoint = torch.load("last.pt")
+    model.load_state_dict(checkpoint["model"])
+    start = checkpoint["epoch"] + 1        # and the optimizer's moments, the schedule: as new
+
+Signature: the program is run until it has saved its state and gone on a little, and once more with
+what it saved. Its weights and a number that its loops count by come back, and its optimizer has no
+memory where it had one; or its schedule counts from the beginning; or its rates are those of the
+first updates and not those with which the saved run went on; or nothing that its optimizer holds gets
+a gradient any more, since the model was made anew.
+
+Masked by: runs that are never interrupted. Lawful: weights alone are loaded, to begin another
+training with; an optimizer without a memory; a schedule that is computed from the step.
+"""
+
+from harness.domain.scenario import Expectations
+from harness.domain.trace import Trace
+from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence.figures import number, show
+from harness.properties.evidence.takings_up import TakenUp, takes_up
+from harness.properties.property import Property
+
+ID = "resume-goes-on"
+
+BY_STATE = ("LambdaLR", "MultiplicativeLR")
+"""Schedules whose rate may hang on a number that the program restores itself."""
+
+
+def judge(trace: Trace, _expectations: Expectations) -> Verdict:
+    """Each optimizer that a run took up."""
+    found = takes_up(trace)
+    if found is None:
+        return inconclusive(ID, "No run was seen to take up its weights and its place.")
+    said = next((verdict for one in found if (verdict := _fault(one)) is not None), None)
+    return said or passed(
+        ID,
+        f"A run that took up what was saved ({found[0].place}) went on with its optimizer's memory and "
+        "at its rates.",
+        number("steps after it", len(found[0].after)),
+    )
+
+
+def _fault(one: TakenUp) -> Verdict | None:
+    began = f"A run that took up its place ({one.place}) from what it had saved"
+    if one.is_left:
+        return failed(
+            ID,
+            f"{began} stepped an {one.now.kind} of whose parameters none gets a gradient: the model was "
+            "made anew after its optimizer. Make the optimizer for the model that is trained, or load "
+            "into that model.",
+            number("steps without a gradient", len(one.after)),
+        )
+    if one.forgot:
+        return failed(
+            ID,
+            f"{began} began with an {one.now.kind} that remembers nothing, where it had a memory of "
+            f"{one.then.remembers} parameters. Save optimizer.state_dict() and load it, into the "
+            "optimizer that steps.",
+            number("parameters it remembered when it was saved", one.then.remembers),
+            number("parameters it remembers", one.now.remembers),
+        )
+    return _anew(one, began)
+
+
+def _anew(one: TakenUp, began: str) -> Verdict | None:
+    """A schedule, or rates that are set by hand, that begin again."""
+    goes_on = one.goes_on
+    if goes_on or (one.run.in_itself and not one.counts_anew):
+        return None
+    by_state = goes_on is None and one.now.schedule in BY_STATE and not one.begins_anew
+    if one.counts_anew and not by_state:
+        return failed(
+            ID,
+            f"{began} counts its schedule ({one.now.schedule}) from {one.now.moves}, where it had come "
+            f"to {one.then.moves}: the rates begin again. Save scheduler.state_dict() and load it, or "
+            "set what it counts by from the place that is restored.",
+            number("steps of the schedule when it was saved", one.then.moves or 0),
+            number("steps of the schedule", one.now.moves or 0),
+        )
+    if goes_on is False and one.begins_anew:
+        rates = [step.rates[0] for step in one.after if step.rates]
+        due = one.before[one.saved_at].rates[0]
+        return failed(
+            ID,
+            f"{began} goes through the rates of its first updates again ({show(rates[0])}, "
+            f"{show(rates[1])}, ...), where {show(due)} was due. Save what the rate is computed from "
+            "(the step) and take it up as well.",
+            number("learning rate of the first step after it", rates[0]),
+            number("learning rate that was due", due),
+        )
+    return None
+
+
+PROPERTY = Property(
+    id=ID,
+    description=__doc__,
+    judge=judge,
+    needs="a run that takes up its weights and its place from what it saved",
+    rests_on="facts",
+)
