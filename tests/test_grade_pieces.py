@@ -37,6 +37,7 @@ FAILS = {
     "an-entropy-that-is-added-as-a-plain-number": "every-parameter-learns",
     "a-flag-in-vain-in-a-second-stage-by-the-same-function": "every-parameter-learns",
     "a-clip-of-torchs-own-on-a-model-that-is-sharded-by-a-wrapper": "clip-global-norm",
+    "an-optimizer-holds-what-its-model-had-before-it-was-sharded": "every-parameter-learns",
     "losses-of-a-trainer-that-nobody-divides-for-a-model-that-takes-their-count": (
         "accumulation-equals-large-batch"
     ),

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from harness.checking.errors import lent_names
 from harness.checking.session import BlockInContext, last_of
 from harness.domain.trace import Program as Ended
 from harness.extraction.names import free_names, statements
@@ -105,6 +106,24 @@ def prepared(program: BlockInContext) -> BlockInContext:
     lines.insert(at, f"{given} = {dotted(made.targets[0])}.prepare({given})")
     numbers = (*program.lines[:at], *program.lines[at - 1 :])
     return replace(program, text="\n".join(lines), lines=numbers)
+
+
+def leaves_clearing_out(program: BlockInContext) -> bool:
+    """Whether an optimizer steps that nobody makes, and nothing clears: its reader has both."""
+    functions = (n for n in walk(program.tree) if isinstance(n, ast.FunctionDef))
+    handed = {a.arg for function in functions for a in walk(function) if isinstance(a, ast.arg)}
+    names = lent_names(program) - handed
+    lent = any(table().role(name, "objects") == "optimizer" for name in names)
+    clears = any(
+        isinstance(n, ast.Attribute) and (n.attr == "zero_grad" or _is_cleared(n))
+        for n in walk(program.tree)
+    )
+    return lent and not clears
+
+
+def _is_cleared(node: ast.Attribute) -> bool:
+    """``p.grad = None`` and ``p.grad.zero_()``."""
+    return node.attr == "zero_" or (node.attr == "grad" and isinstance(node.ctx, ast.Store))
 
 
 def forgets_backward(tree: ast.Module) -> bool:

@@ -11,7 +11,7 @@ far as the block leaves these open.
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TypeGuard
 
 from harness.checking.session import (
@@ -132,6 +132,8 @@ def _is_written(ended: Ended, said: str, program: BlockInContext) -> bool:
     """Whether the line writes what an installed library, or the block, shows not to be there."""
     line = ended.line or 0
     at = [n for n in walk(program.tree) if _is_at(n, line)]
+    if program.guessed & {n.id for n in at if isinstance(n, ast.Name)} & {*imported(program.tree)}:
+        return False  # it may mean another library
     if (there := _not_there(said)) is not None:
         module, name = there
         package = module.partition(".")[0]
@@ -141,25 +143,49 @@ def _is_written(ended: Ended, said: str, program: BlockInContext) -> bool:
         stands_for_some = len(name) == 1  # ``nn.X``: its reader chooses one
         return written and not (within or depends or stands_for_some or name in _BACKENDS)
     found = _REFUSED.match(said) if ended.exception == "TypeError" else None
-    if found is None:
+    return found is not None and _is_refused(found, at, ended, program)
+
+
+def _is_refused(
+    said: re.Match[str], at: Sequence[ast.AST], ended: Ended, program: BlockInContext
+) -> bool:
+    """Whether nodes of the line that raised call what takes no such argument."""
+    callee, _, method = said["callee"].partition(".")
+    elsewhere, defined = callee in _elsewhere(program), callee in _defined(program.tree)
+    if method in ("", "__init__") and said["name"]:
+        calls = [n for n in at if isinstance(n, ast.Call) and last_of(n.func) == callee]
+        named = any(said["name"] in [k.arg for k in call.keywords] for call in calls)
+        theirs = defined or all(_is_of_what_is_here(call, program) for call in calls)
+        return named and theirs and not elsewhere
+    if any(_is_asked_of(callee, method, n, program) for n in at):
+        return True
+    calls_it = (ended.during or "harness").partition(".")[0] != "harness"  # a library does
+    return defined and calls_it and not elsewhere
+
+
+def _is_of_what_is_here(call: ast.Call, program: BlockInContext) -> bool:
+    """Whether it calls nothing of a package that is not installed."""
+    path = imported(program.tree).get(dotted(call.func).partition(".")[0], "")
+    return not path or is_here(path.partition(".")[0])
+
+
+def _is_asked_of(callee: str, method: str, node: ast.AST, program: BlockInContext) -> bool:
+    """Whether it calls a method of what the page makes of a library's class, and of nothing else:
+    ``plateau.step()`` after ``plateau = ReduceLROnPlateau(optimizer)``.
+    """
+    if not isinstance(node, ast.Call) or last_of(node.func) != method or not method:
         return False
-    callee, _, method = found["callee"].partition(".")
-    if method in ("", "__init__") and found["name"]:
-        calls = (n for n in at if isinstance(n, ast.Call) and last_of(n.func) == callee)
-        named = any(found["name"] in [k.arg for k in call.keywords] for call in calls)
-        paths = imported(program.tree)
-        theirs = [p for n, p in paths.items() if callee in (n, p.rpartition(".")[2])]
-        return (
-            named
-            and callee not in _elsewhere(program)
-            and (
-                callee in _defined(program.tree)
-                or not theirs
-                or is_here(theirs[0].partition(".")[0])
-            )
-        )
-    own = callee in _defined(program.tree) and callee not in _elsewhere(program)
-    return own and (ended.during or "harness").partition(".")[0] != "harness"  # a library calls it
+    name = dotted(node.func).partition(".")[0]
+    made = [n for n in walk(program.tree) if isinstance(n, ast.Assign) and name in _bound_by(n)]
+    calls = [n.value for n in made if isinstance(n.value, ast.Call)]
+    named = {*imported(program.tree)}
+    known = all(
+        last_of(c.func) == callee
+        and dotted(c.func).partition(".")[0] in named
+        and _is_of_what_is_here(c, program)
+        for c in calls
+    )
+    return bool(made) and len(calls) == len(made) and known and name not in lent_names(program)
 
 
 def _is_at(node: ast.AST, line: int) -> bool:
@@ -254,11 +280,20 @@ def _is_of_use(ended: Ended, program: BlockInContext) -> bool:
         return False
     if _is_of_the_machine(ended, program) or any(_OF_A_LOOP in note for note in ended.bound):
         return False
+    at = [n for n in walk(program.tree) if _is_at(n, ended.line or 0)]
+    if goes_back_from(at, program.guessed):
+        return False  # it may mean another loss
     if _OF_A_SCALER.search(said):
         return _shows_its_scaler(said, program)
     if _SECOND_TIME in said and _is_lent_once(ended.line or 0, program):
         return False
     return _NO_GRAPH not in said or _shows_a_model(program)  # else what is lent may lack a gradient
+
+
+def goes_back_from(nodes: Sequence[ast.AST], names: Collection[str]) -> bool:
+    """Whether one of these is ``loss.backward()`` of one of these names."""
+    asked = (n for n in nodes if isinstance(n, ast.Attribute) and n.attr == "backward")
+    return any(dotted(n.value) in names for n in asked)
 
 
 def _comes_again(first: Ended, others: Sequence[Ended]) -> bool:

@@ -12,6 +12,7 @@ from harness.checking.completing import (
     forgets_backward,
     in_a_turn,
     launched,
+    leaves_clearing_out,
     prepared,
     shortened,
     trained,
@@ -19,7 +20,12 @@ from harness.checking.completing import (
     without_gaps,
 )
 from harness.checking.driving import DRIVERS, NoReport, run_driver, run_whole
-from harness.checking.errors import authors_error, is_closed
+from harness.checking.errors import (
+    authors_error,
+    goes_back_from,
+    is_closed,
+    lent_names,
+)
 from harness.checking.evidence import Decision, Evidence, Finding, decide
 from harness.checking.function_evidence import evidence_of, together
 from harness.checking.loop_evidence import idle_steps, loop_evidence, stopped
@@ -52,10 +58,12 @@ from harness.domain.own import misfits
 from harness.domain.skill import Example, Part
 from harness.domain.trace import Program as Ended
 from harness.domain.wording import plainly
+from harness.extraction.names import bound_names, statements
 from harness.properties.own import exchanges_its_model
+from harness.sandbox.absent.watching import STOOD_IN
 from harness.sandbox.names.table import table
 from harness.skills.claims import expects_failure, warns
-from harness.skills.kinds import uses
+from harness.skills.kinds import NO_OPTIMIZER, uses
 from harness.syntax import dotted, tree_of, walk
 
 TRAINING = ("training-loop", "measurement", "update-function")
@@ -143,7 +151,7 @@ def missing_packages(
     line = ended.line if ended is not None else None
     at = {n.id for n in walk(program.tree) if isinstance(n, ast.Name) and n.lineno == line}
     at |= {*re.findall(r"`(\w+)", reason)}
-    used = {p for p in absent if at & names_from(p, program.tree)}
+    used = {p for p in absent - STOOD_IN if at & names_from(p, program.tree)}
     return tuple(sorted(named.union(used, *(program.lacking.get(name, ()) for name in at))))
 
 
@@ -307,11 +315,16 @@ def _evidence(
     """What a run has shown, and what the driver of its kind shows beside it."""
     part = one.part
     of_loop = loop_evidence(
-        seen, steps=_shows_a_step(part), cut=_is_cut(one, program, seen.program)
+        seen,
+        steps=_shows_a_step(part),
+        cut=_is_cut(one, program, seen.program),
+        clears=part.mark is not None or not (one.session.clears and leaves_clearing_out(program)),
     )
-    if not _steps_itself(part) or program.is_completed:
+    foreign = _goes_back_from_anothers(part, program)
+    if not _steps_itself(part) or program.is_completed or foreign:
         of_loop = replace(of_loop, faults=(), costs=(*of_loop.faults, *of_loop.costs))
     goes_back = "backward" in uses(tree_of(part.code)).calls
+    goes_back = goes_back and not foreign
     if _shows_a_step(part) and goes_back and not exchanges_its_model(seen.trace):
         of_loop = replace(of_loop, faults=(*idle_steps(seen), *of_loop.faults))
     if part.kind in ("training-loop", "measurement"):
@@ -331,6 +344,15 @@ def _evidence(
     if seen.program.outcome not in ("returned", "exited") and found.is_silent:
         return Evidence(not_run=stopped(seen.program)), tested
     return replace(found, merits=(*found.merits, *_assertions(part, seen)), not_run=None), tested
+
+
+def _goes_back_from_anothers(part: Part, program: BlockInContext) -> bool:
+    """Whether it makes a model or an optimizer, and goes back from a loss that it does not compute: what
+    is lent for that hangs on another model.
+    """
+    made = bound_names(statements(tree_of(part.code)))
+    makes = any(table().role(name, "objects") in ("model", "optimizer") for name in made)
+    return makes and goes_back_from(walk(program.tree), lent_names(program))
 
 
 def _steps_itself(part: Part) -> bool:
@@ -358,8 +380,10 @@ def _shows_a_step(part: Part) -> bool:
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "step"
     ]
+    others = (_SCHEDULE, NO_OPTIMIZER)
     steps = any(
-        table().role(name) != "scheduler" and not _SCHEDULE.search(name) for name in stepping
+        table().role(name) != "scheduler" and not any(one.search(name) for one in others)
+        for name in stepping
     )
     return steps or bool(calls & {"fit", "launch"}) or {"train", "Trainer"} <= calls
 

@@ -23,15 +23,20 @@ FEW = 3
 """Fewer updates show no habit."""
 BETWEEN_TURNS = ("training-mode-kept", "one-update-per-window", "no-batch-lost")
 """Properties of how one turn of a loop follows another."""
+LEFT_OUT = ("gradients-start-fresh", "scaler-protocol")
+"""Properties of what whoever leaves the clearing to the reader leaves out as well: ``update()``."""
 _NEVER = "never changed"
 USUAL = 10.0
 """Up to this norm a gradient is nothing unusual."""
 
 
-def loop_evidence(seen: BlockRun, *, steps: bool = True, cut: bool = False) -> Evidence:
+def loop_evidence(
+    seen: BlockRun, *, steps: bool = True, cut: bool = False, clears: bool = True
+) -> Evidence:
     """Evidence from one executed loop: properties that its own settings call for and that fail are
     faults; what a purpose may justify is a cost. ``steps``: whether it shows a step of an optimizer;
-    ``cut``: whether we ran fewer turns than it shows, so that what never changed may change later.
+    ``cut``: whether we ran fewer turns than it shows, so that what never changed may change later;
+    ``clears``: whether its author would have shown how gradients are cleared.
     """
     if reason := _not_run(seen, steps=steps):
         return Evidence(not_run=reason)
@@ -40,6 +45,8 @@ def loop_evidence(seen: BlockRun, *, steps: bool = True, cut: bool = False) -> E
     if cut:
         failed = [v for v in failed if _NEVER not in v.sentence]
     faults = [v for v in failed if v.level != "advisory" or _is_lost_within(v)]
+    if not clears:
+        faults = [v for v in faults if v.property not in LEFT_OUT]
     costs = [v for v in failed if v not in faults]
     return Evidence(
         faults=tuple(map(_finding, faults)),

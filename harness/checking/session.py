@@ -50,7 +50,9 @@ class BlockInContext:
     own: int
     """How many lines come from elsewhere on the page; the block's own follow."""
     guessed: frozenset[str] = frozenset()
-    """Names of objects that the page makes in several ways, taken from another section of it."""
+    """Names of objects that the page makes in several ways, taken from another section of it, and of
+    libraries that the page does not mention.
+    """
     lacking: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Packages that are not installed, by the names of what the page makes with them."""
 
@@ -102,6 +104,9 @@ class Session:
         """``examples``: all of one page."""
         self._sources: list[_Source] = []
         self._modules = _modules_of(examples)
+        self._packages = _packages_named(examples)
+        self.clears = any("zero_grad(" in example.code for example in examples)
+        """Whether the page shows anywhere how gradients are cleared."""
         self._first: dict[tuple[int, int], int] = {}
         self._programs: dict[tuple[int, int, bool], BlockInContext] = {}
         for example in examples:
@@ -158,6 +163,7 @@ class Session:
         text = _TEMPORARY.sub(r"\1", "\n".join(texts))
         own_from = sum(t.count("\n") + 1 for t in texts[:-1])
         guessed = taken.unsure | {*self._guessed(found, example, part)}
+        guessed |= {*self._unmentioned(everything)}
         return BlockInContext(text, tuple(lines), own_from, guessed, taken.lacking)
 
     def _guessed(self, found: Sequence[_Source], example: Example, part: Part) -> Iterator[str]:
@@ -174,6 +180,13 @@ class Session:
                 others = (s for s in self._sources if s.place != here and name in s.statement.binds)
                 if len({other.text for other in others}) > 1:
                     yield name
+
+    def _unmentioned(self, code: str) -> Iterator[str]:
+        """Bare names of libraries that the page does not mention: its own may bear them as well."""
+        for name in free_names(statements(tree_of(code))) & {*libraries()}:
+            package = libraries()[name].partition(".")[0]
+            if package not in (*stdlib_module_names, *self._packages):
+                yield name
 
     def _order(self, n: int) -> tuple[bool, int]:
         """Imports first: a page may show them after what needs them."""
@@ -378,15 +391,19 @@ def packages_of(tree: ast.AST) -> frozenset[str]:
 
 
 def names_from(package: str, tree: ast.Module) -> frozenset[str]:
-    """Names that a program has of a package, and those of what it makes with them at once."""
-    imports = (n for n in walk(tree) if isinstance(n, ast.Import | ast.ImportFrom))
+    """Names that a program has of a package, of classes and functions that use these, and of what is
+    made with them at once.
+    """
+    nodes = walk(tree)
     found = {
         alias.asname or alias.name.partition(".")[0]
-        for node in imports
-        if package in packages_of(node)
+        for node in nodes
+        if isinstance(node, ast.Import | ast.ImportFrom) and package in packages_of(node)
         for alias in node.names
     }
-    made = (n for n in walk(tree) if isinstance(n, ast.Assign))
+    kinds = [n for n in nodes if isinstance(n, DEFINITIONS)]
+    found |= {k.name for k in kinds if found & {n.id for n in walk(k) if isinstance(n, ast.Name)}}
+    made = (n for n in nodes if isinstance(n, ast.Assign))
     return frozenset(found).union(
         t.id
         for node in made
@@ -462,7 +479,7 @@ def _sources(code: str, example: Example, part: Part | None) -> list[_Source]:
 
 def _changed_by(node: ast.stmt) -> Iterator[str]:
     """Names of objects that a statement at module level may leave otherwise than it found them."""
-    if isinstance(node, _CODE) or (_TRAINS & {last_of(n) for n in _called(node)}):
+    if isinstance(node, _CODE) or _is_of_a_turn(node):
         return
     if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -477,6 +494,12 @@ def _changed_by(node: ast.stmt) -> Iterator[str]:
             yield from _changed_by(statement)
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         yield from (dotted(n).partition(".")[0] for n in (node.value.func, *node.value.args))
+
+
+def _is_of_a_turn(node: ast.stmt) -> bool:
+    """Whether it belongs to training: it calls for that, or reads a gradient."""
+    reads = any(isinstance(n, ast.Attribute) and n.attr == "grad" for n in walk(node))
+    return reads or bool(_TRAINS & {last_of(n) for n in _called(node)})
 
 
 def _held_by(node: ast.stmt) -> Iterator[str]:
@@ -520,6 +543,18 @@ def _modules_of(examples: Sequence[Example]) -> tuple[str, ...]:
     return tuple(m for m in found if m.partition(".")[0] not in (*stdlib_module_names, ""))
 
 
+def _packages_named(examples: Sequence[Example]) -> frozenset[str]:
+    """Packages that a page imports, or asks for something: ``nn.Linear``."""
+    found: set[str] = set()
+    for tree in (parsed(part.code) for example in examples for part in example.parts):
+        for node in walk(tree) if tree is not None else ():
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                found |= packages_of(node)
+            elif isinstance(node, ast.Attribute):
+                found.add(libraries().get(dotted(node.value), "").partition(".")[0])
+    return frozenset(found)
+
+
 def _of_its_packages(code: str, modules: Sequence[str]) -> list[str]:
     """Imports of classes that nobody shows, and that a package of the page has: ``Trainer``."""
     free = free_names(statements(tree_of(code))) - {*libraries()}
@@ -536,7 +571,9 @@ def names_of_module(module: str) -> frozenset[str]:
     for place in (spec.submodule_search_locations or ()) if spec is not None else ():
         for path in (Path(place, *inner, "__init__.py"), Path(place, *inner).with_suffix(".py")):
             if path.is_file():
-                return frozenset(_handed_out(tree_of(path.read_text("utf-8"))))
+                beside = path.parent.iterdir() if path.stem == "__init__" else ()
+                names = _handed_out(tree_of(path.read_text("utf-8")))
+                return frozenset((*names, *(p.stem for p in beside)))
     return frozenset()
 
 

@@ -1,6 +1,7 @@
 """What a piece of code is, by its structure: which calls it makes, and what its functions take."""
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -19,6 +20,8 @@ _OUTPUTS = frozenset(
     {"pred", "preds", "prediction", "predictions", "logits", "output", "outputs", "raw", "y_pred",
      "y_hat", "per_sample", "log_probs", "probs"}
 )  # fmt: skip
+NO_OPTIMIZER = re.compile(r"(?:^|[._])(?:envs?|prof(?:iler)?)$|environment", re.IGNORECASE)
+"""Whose step updates no weight: ``self.env.step(action)``."""
 _MODELS = frozenset({"model", "net", "network", "parameters", "params", "generator", "named"})
 
 
@@ -181,7 +184,10 @@ def _calls(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Attribute):
-                yield node.func.attr
+                if node.func.attr != "step" or not NO_OPTIMIZER.search(
+                    ast.unparse(node.func.value)
+                ):
+                    yield node.func.attr
             elif isinstance(node.func, ast.Name):
                 yield node.func.id
 

@@ -10,6 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from harness.domain.skill import Example, Mark, Page, Part, Reference, Section, Skill
+from harness.extraction.listings import plain
 from harness.markdown import Fence, fenced_blocks
 from harness.skills.claims import heading_mark, sentence_mark, warns
 from harness.skills.frontmatter import read_frontmatter, without_frontmatter
@@ -132,7 +133,10 @@ def _example(file: str, position: int, fence: Fence, outline: list[_Line]) -> Ex
         before=sentence.text if sentence else "",
         warned=any(map(warns, said)),
         parts=parts_of(
-            code, fence.line + 1, _outside(above, sentence), sentence.text if sentence else ""
+            plain(code),
+            fence.line + 1,
+            _outside(above, sentence),
+            sentence.text if sentence else "",
         ),
     )
 

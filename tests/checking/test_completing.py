@@ -7,6 +7,7 @@ import pytest
 from harness.checking.completing import (
     fitted,
     forgets_backward,
+    leaves_clearing_out,
     prepared,
     shortened,
     trained,
@@ -136,3 +137,22 @@ def test_a_loop_of_no_turns_that_only_illustrates_makes_one():
 def test_a_loss_in_a_loop_over_no_loader_is_that_of_a_lent_batch():
     found = completed("for step in range(9):\n    loss.backward()\n    step()")
     assert found.text.split("\n")[1] == "    loss = criterion(model(inputs), targets)"
+
+
+@pytest.mark.parametrize(
+    ("text", "left_out"),
+    [
+        ("for x, y in loader:\n    f(model(x), y).backward()\n    optimizer.step()", True),
+        ("optimizer = SGD(model)\nf(model(x)).backward()\noptimizer.step()", False),
+        ("def turn(optimizer, x):\n    model(x).backward()\n    optimizer.step()", False),
+        (
+            "def run(optimizer):\n    model(x).backward()\n    optimizer.step()\nrun(optimizer)",
+            False,
+        ),
+        ("model(x).backward()\noptimizer.step()\nmodel.zero_grad()", False),
+        ("model(x).backward()\noptimizer.step()\nfor p in ps:\n    p.grad = None", False),
+    ],
+)
+def test_who_shows_no_optimizer_leaves_its_clearing_out_as_well(text, left_out):
+    block = BlockInContext(text, tuple(range(1, 2 + text.count("\n"))), 0)
+    assert leaves_clearing_out(block) == left_out

@@ -348,3 +348,52 @@ def test_a_lent_optimizer_may_hold_another_model_than_the_scaler_has_seen():
     lent = told(text.format("optimizer"), "AssertionError", said, 2, during="torch.amp.step")
     assert lent is None
     assert told(made, "AssertionError", said, 3, during="torch.amp.step") is not None
+
+
+def test_a_module_of_a_library_that_something_stands_in_for_is_no_missing_one():
+    said = "No module named 'torch.utils.tensorboard.summary'"
+    text = "from torch.utils.tensorboard.summary import hparams"
+    assert told(text, "ModuleNotFoundError", said, 1) is None
+
+
+@pytest.mark.parametrize(
+    ("made", "is_authors"),
+    [
+        ("plateau = ReduceLROnPlateau(optimizer)", True),
+        ("plateau = schedule_of(ReduceLROnPlateau)", False),
+        ("plateau = ReduceLROnPlateau(optimizer)\nplateau = wrapped(plateau)", False),
+    ],
+)
+def test_a_method_of_a_librarys_object_that_a_line_hands_too_little_is_its_authors(
+    made, is_authors
+):
+    text = f"from torch.optim.lr_scheduler import ReduceLROnPlateau\n{made}\nplateau.step()"
+    said = "ReduceLROnPlateau.step() missing 1 required positional argument: 'metrics'"
+    line = text.count("\n") + 1
+    assert (told(text, "TypeError", said, line, own=line - 1) is not None) == is_authors
+
+
+def test_a_name_of_a_library_that_the_page_may_not_mean_refuses_nothing():
+    text = "from torch.optim import Adam as Adam\noptimizer = Adam(beta1=0.9)"
+    said = "Adam.__init__() got an unexpected keyword argument 'beta1'"
+    ended = program(outcome="raised", exception="TypeError", message=said, line=2)
+    for guessed, is_authors in (({"Adam"}, False), (set(), True)):
+        block = BlockInContext(text, (0, 101), 1, frozenset(guessed))
+        assert (authors_error(ended, block, lambda: ()) is not None) == is_authors
+
+
+def test_a_loss_of_another_section_that_a_line_goes_back_from_may_not_be_the_one():
+    text = "loss = criterion(outputs, targets)\nmodel = Net()\nloss.backward()"
+    said = "element 0 of tensors does not require grad and does not have a grad_fn"
+    ended = program(outcome="raised", exception="RuntimeError", message=said, line=3)
+    ended = ended.model_copy(update={"during": "torch.autograd"})
+    for guessed, is_authors in (({"loss"}, False), (set(), True)):
+        block = BlockInContext(text, (100, 101, 102), 1, frozenset(guessed))
+        assert (authors_error(ended, block, lambda: (ended,)) is not None) == is_authors
+
+
+def test_a_class_of_a_package_that_is_not_here_takes_what_it_takes():
+    said = "AdamW.__init__() got an unexpected keyword argument 'learning_rate'"
+    text = "import {} as optim\noptimizer = optim.AdamW(learning_rate=3e-4)"
+    assert told(text.format("no_such.optimizers"), "TypeError", said, 2) is None
+    assert told(text.format("torch.optim"), "TypeError", said, 2) is not None

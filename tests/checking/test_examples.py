@@ -37,3 +37,9 @@ def test_a_block_needs_the_package_that_made_what_the_line_where_it_ended_uses()
 def test_a_block_needs_the_extra_that_an_installed_package_asks_for():
     said = 'ImportError: some dependencies are missing. Run `pip install "json[train]"` to fix.'
     assert needed(said) == ("json[train]",)
+
+
+def test_a_package_keeps_from_running_what_is_made_of_a_class_that_uses_it():
+    text = "import no_such.nn as theirs\nclass Net(Module):\n    layer = theirs.Conv\nm = Net()\nfit(m)"
+    block = BlockInContext(text, tuple(range(1, 6)), 0)
+    assert missing_packages(block, "ValueError: nothing to train", program(line=5)) == ("no_such",)

@@ -119,6 +119,12 @@ BLOCKS = {
             trainer_of_pooled.zero_grad()
             nn.functional.cross_entropy(pooled(images), labels).backward()
             trainer_of_pooled.step()""",
+    "an environment steps, and no optimizer": """
+        import gymnasium as gym
+        env = gym.make("CartPole-v1")
+        state, info = env.reset()
+        for _ in range(3):
+            state, reward, done, truncated, info = env.step(env.action_space.sample())""",
 }
 
 
@@ -149,3 +155,35 @@ def test_a_right_block_runs(name, found):
 
 def test_a_lazy_layer_that_is_moved_is_not_recorded_and_no_fault(found):
     assert found[LAZY].status == "cannot-be-run"
+
+
+WHOLE = """
+    for x, y in train_loader:
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()"""
+DISTILS = """
+    for x, y in train_loader:
+        with torch.no_grad():
+            wanted = teacher(x)
+        loss = F.mse_loss(student(x), wanted)
+        loss.backward()
+        optimizer.step()"""
+SCALES = """
+    from torch.amp import GradScaler, autocast
+    scaler = GradScaler("cpu")
+    with autocast("cpu"):
+        loss = model(inputs, targets)
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)"""
+
+
+def test_a_sketch_leaves_to_its_reader_what_another_block_of_its_page_shows(checked, tmp_path):
+    """Who clears nowhere on a page may not know."""
+    found = []
+    for codes in ((WHOLE, DISTILS, SCALES), (DISTILS,)):
+        page = tmp_path / f"{len(codes)}.md"
+        page.write_text("# A\n\n" + "\n".join(f"```python{dedent(c)}\n```\n" for c in codes))
+        found.append([block.status for block in checked(page).blocks])
+
+    assert found == [["runs", "runs", "runs"], ["fault"]]

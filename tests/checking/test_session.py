@@ -189,3 +189,19 @@ def test_a_package_of_the_page_is_not_lent_though_it_bears_the_name_of_something
     turn = "for x in loader:\n    loss.backward()\n    warmup.Linear(optimizer)"
     *_, last = page("import no_such_package as warmup\nloss = 1", turn)
     assert last == f"import no_such_package as warmup\n{turn}"
+
+
+def test_a_bare_name_of_a_library_that_a_page_never_mentions_may_be_anothers():
+    """``Adam`` on a page that writes its own in numpy."""
+    for other, guessed in (("import numpy", {"Adam"}), ("import torch", set())):
+        text = f"{FENCE}python\n{other}\n{FENCE}\n\n{FENCE}python\no = Adam(beta1=0.9)\n{FENCE}"
+        examples = read_page("a.md", text).examples
+        program = Session(examples).program(examples[1], examples[1].parts[0])
+
+        assert program.guessed == guessed, other
+
+
+def test_what_reads_a_gradient_belongs_to_the_turn_that_computes_it():
+    made = "norms = []\nfor layer in net.layers:\n    norms.append(layer.weight.grad.norm())"
+    *_, last = page("net = 1", made, "print(norms)")
+    assert last == "norms = []\nprint(norms)"

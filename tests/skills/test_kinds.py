@@ -34,7 +34,11 @@ KINDS = {
     "measurement": ["t = time.perf_counter()\nloss.backward()\noptimizer.step()"],
     "configuration": ["max_norm = 1.0"],
     "pseudo-code": ["# nothing but words", '"""A sentence."""', "..."],
-    "fragment": ["train the model", "for x in y:\n    z(x)"],
+    "fragment": [
+        "train the model",
+        "for x in y:\n    z(x)",
+        "for _ in range(9):\n    state = self.env.step(action)",
+    ],
 }
 
 

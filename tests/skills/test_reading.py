@@ -122,3 +122,10 @@ def test_a_file_without_frontmatter_is_read_all_the_same():
     skill = read_skill("tiny", {"guide.md": "```python\nx = 1\n```"}, frozenset({"guide.md"}))
     assert skill.frontmatter.problem is not None
     assert len(skill.examples) == 1
+
+
+def test_magics_of_a_notebook_and_prompts_of_a_shell_are_no_code():
+    cell = "```python\nimport torch\n%matplotlib inline\nx = 1\n```"
+    typed = "```python\n>>> x = 1\n>>> x\n1\n```"
+    codes = [e.parts[0].code for e in read_page("a.md", f"{cell}\n\n{typed}\n").examples]
+    assert codes == ["import torch\npass  # %matplotlib inline\nx = 1", "x = 1\nx"]

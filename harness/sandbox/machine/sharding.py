@@ -4,6 +4,7 @@ together. What a rank knows of its own part alone stays so.
 
 import contextlib
 import functools
+import gc
 import importlib
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -116,14 +117,39 @@ class FSDPModule(_Spread):
         return super().__getattr__(name)  # type: ignore[misc]  # of the model's class
 
 
-def fully_shard(module: Any, *_: Any, **__: Any) -> Any:
-    """The same module, or modules, of a class that is FSDP2's as well."""
+def fully_shard(  # noqa: PLR0913 - as there: what it is not given by name it refuses
+    module: Any,
+    *,
+    mesh: Any = None,
+    reshard_after_forward: Any = None,
+    shard_placement_fn: Any = None,
+    mp_policy: Any = None,
+    offload_policy: Any = None,
+    ignored_params: Any = None,
+    dp_mesh_dims: Any = None,
+) -> Any:
+    """The same module, or modules, of a class that is FSDP2's as well. An optimizer that was made before
+    holds parameters that are its no more.
+    """
     lend("fully_shard: each rank holds the whole model, in DDP")
     for one in module if isinstance(module, list | tuple) else [module]:
         if not isinstance(one, FSDPModule):
+            _renew(one)
             cls = type(one)
             one.__class__ = type(f"FSDP{cls.__name__}", (FSDPModule, cls), {})
     return module
+
+
+def _renew(module: nn.Module) -> None:
+    """A copy in place of each parameter that an optimizer holds already."""
+    made = (one for one in gc.get_objects() if issubclass(type(one), torch.optim.Optimizer))
+    held = {id(p) for one in made for group in one.param_groups for p in group["params"]}
+    copies: dict[int, nn.Parameter] = {}
+    for inner in module.modules():
+        for name, old in inner.named_parameters(recurse=False):
+            if id(old) in held:
+                new = nn.Parameter(old.detach().clone(), old.requires_grad)
+                setattr(inner, name, copies.setdefault(id(old), new))
 
 
 def install() -> None:

@@ -1,6 +1,7 @@
 """Settings that a program reads and nobody shows: ``args.lr``, ``cfg["clip"]``, ``cfg.get("seed")``."""
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from typing import Any
 
 from harness.sandbox.world.spies import Result, Several, Spy
@@ -37,6 +38,13 @@ class LentSettings(Spy):
     def get(self, key: str, default: Any = None) -> Any:
         """Like a dict's; a default that the program writes is what it means."""
         return self.__dict__.get(key, default) if default is not None else getattr(self, key)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "LentSettings":
+        """What it was asked for is copied; how it answers is the same."""
+        copied = object.__new__(type(self))
+        for name, value in self.__dict__.items():
+            copied.__dict__[name] = value if name.startswith("_") else deepcopy(value, memo)
+        return copied
 
     def keys(self) -> Iterator[str]:
         """Nothing is known before it is asked for."""
