@@ -146,7 +146,7 @@ class Spy:
     def __contains__(self, key: object) -> bool:
         self._is("path" if isinstance(key, str) else "loader")
 
-    def __deepcopy__(self, _: object) -> Any:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         self._is("model")  # a target, a teacher or an average begins so
 
     def __enter__(self) -> Self:
