@@ -17,7 +17,7 @@ from harness.workloads.widths import take_any_width
 
 PART = re.compile(
     r"encoder|decoder|backbone|trunk|body|stem|neck|heads?|classifier|project(or|ion)|predictor"
-    r"|embedder|embeddings?|extractor|feat|features|tower|net|network|model|clf|dom"
+    r"|embedder|embeddings?|extractor|feat|features|tower|net|network|model|clf|dom|enc|dec"
 )
 """Words that mean a network, or a part of one."""
 
