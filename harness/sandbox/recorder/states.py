@@ -1,20 +1,16 @@
 """States that are loaded into a model whose memory they are: ``state_dict()`` copies nothing."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from functools import wraps
 from typing import Any
 
 from torch import Tensor, nn
+from torch.utils.weak import WeakIdKeyDictionary
 
 from harness.domain.event import NothingRestored
 from harness.sandbox.recorder.graphs import LOADED
 from harness.sandbox.recorder.steps import Steps
 from harness.sandbox.recorder.tape import Tape
-
-TAKEN = "_harness_taken_at"
-"""Attribute of a tensor that ``state_dict()`` returned: how many updates had been made by then, and how
-often its memory had been written to.
-"""
 
 
 class States:
@@ -23,6 +19,10 @@ class States:
     def __init__(self, tape: Tape, steps: Steps) -> None:
         """Write to ``tape``; ``steps`` counts the updates."""
         self._tape, self._steps = tape, steps
+        self._taken: MutableMapping[Tensor, tuple[int, int]] = WeakIdKeyDictionary()
+        """Of each tensor that ``state_dict()`` returned: how many updates had been made by then, and how
+        often its memory had been written to.
+        """
         self.kept = 0
         """How often, after an update, a state was put back onto itself that the program had kept."""
 
@@ -37,7 +37,7 @@ class States:
             whole = not args and kwargs.get("destination") is None
             for tensor in state.values() if whole and isinstance(state, dict) else ():
                 if isinstance(tensor, Tensor):
-                    setattr(tensor, TAKEN, (self._steps.count, tensor._version))
+                    self._taken[tensor] = self._steps.count, _written(tensor)
             return state
 
         @wraps(loaded)
@@ -68,9 +68,14 @@ class States:
         """Whether it is trained, and was kept over updates, or is as it was taken after one. A state
         that the program wrote to itself is loaded for that.
         """
-        updates, version = getattr(saved, TAKEN, (self._steps.count, -1))
-        was_kept = updates < self._steps.count or (updates > 0 and version == saved._version)
+        updates, version = self._taken.get(saved, (self._steps.count, -1))
+        was_kept = updates < self._steps.count or (updates > 0 and version == _written(saved))
         return was_kept and self._steps.has_trained(parameter)
+
+
+def _written(tensor: Tensor) -> int:
+    """How often its memory was written to; tensors of inference mode do not count that."""
+    return -1 if tensor.is_inference() else tensor._version
 
 
 def _is_same(parameter: nn.Parameter, saved: object) -> bool:
