@@ -8,12 +8,13 @@ Bug::
 
 Signature: the program is run until it has saved its state and gone on a little, and once more with
 what it saved. Its weights and a number that its loops count by come back, and its optimizer has no
-memory where it had one; or its schedule counts from the beginning; or its rates are those of the
+memory where one was saved; or its schedule counts from the beginning; or its rates are those of the
 first updates and not those with which the saved run went on; or nothing that its optimizer holds gets
 a gradient any more, since the model was made anew.
 
 Masked by: runs that are never interrupted. Lawful: weights alone are loaded, to begin another
-training with; an optimizer without a memory; a schedule that is computed from the step.
+training with; an optimizer without a memory, or whose memory the program never saves, as many do; a
+schedule that is computed from the step.
 """
 
 from harness.domain.scenario import Expectations
@@ -35,10 +36,11 @@ def judge(trace: Trace, _expectations: Expectations) -> Verdict:
     if found is None:
         return inconclusive(ID, "No run was seen to take up its weights and its place.")
     said = next((verdict for one in found if (verdict := _fault(one)) is not None), None)
+    unsaved = "; it never saves its optimizer's memory"
+    memory = unsaved if found[0].forgot else " and with its optimizer's memory"
     return said or passed(
         ID,
-        f"A run that took up what was saved ({found[0].place}) went on with its optimizer's memory and "
-        "at its rates.",
+        f"A run that took up what was saved ({found[0].place}) went on at its rates{memory}.",
         number("steps after it", len(found[0].after)),
     )
 
@@ -53,7 +55,7 @@ def _fault(one: TakenUp) -> Verdict | None:
             "into that model.",
             number("steps without a gradient", len(one.after)),
         )
-    if one.forgot:
+    if one.forgot and one.run.has_memory:
         return failed(
             ID,
             f"{began} began with an {one.now.kind} that remembers nothing, where it had a memory of "

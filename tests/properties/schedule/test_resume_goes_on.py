@@ -45,7 +45,7 @@ GOES_ON, BEGINS = WARM_UP[8:12], WARM_UP[:4]
 @pytest.mark.parametrize(
     ("trace", "said"),
     [
-        (run(GOES_ON, held(0)), "remembers nothing"),
+        (run(GOES_ON, held(0), has_memory=True), "remembers nothing"),
         (run(BEGINS, held()), "the rates of its first updates"),
         (run([WARM_UP[8], *BEGINS[1:]], held(moves=0), held(moves=8)), "counts its schedule"),
         (run(GOES_ON, held(weights=1.0), gradients=0), "made anew after its optimizer"),
@@ -68,10 +68,19 @@ def test_what_begins_anew_is_wrong(trace, said):
         run(GOES_ON, held(moves=0), held(moves=8)),
         run([0.5, 0.4, 0.3, 0.2], held()),
         run(GOES_ON, held(0), held(0)),
+        run(GOES_ON, held(0)),
     ],
-    ids=["as it was", "a step behind", "a rate from its place", "other rates", "no memory"],
+    ids=[
+        "as it was",
+        "a step behind",
+        "a rate from its place",
+        "other rates",
+        "no memory",
+        "unsaved",
+    ],
 )
 def test_what_goes_on_is_right(trace):
+    """A memory that a program never saves is its choice."""
     assert on(ID, trace).outcome == "pass"
 
 
