@@ -102,6 +102,7 @@ FAILS = {
     "names-in-letters-of-full-width-are-the-same-names": "clip-once-per-update",
 }
 LACKS = {
+    "a-step-before-an-average-whose-loss-nobody-shows": "shows no loss that goes backward",
     "a-backward-whose-model-loss-and-step-nobody-shows": "makes no optimizer step itself",
     "a-model-is-of-the-class-that-is-shown-and-whose-method-is-called": "encoder.weight, encoder.bias had no gradient",
     "a-critic-of-rows-that-a-generator-of-the-reader-made": "how the other network is trained",

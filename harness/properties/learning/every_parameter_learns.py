@@ -124,7 +124,8 @@ def never_fed(probe: ProbeTrace) -> Verdict | None:
         )
     empty = [w for w in windows if w.update.consumed_norm == 0.0]
     broke = probe.program.outcome == "raised" and len(windows) == 1  # one update shows too little
-    if windows and len(empty) == len(windows) and not got and not broke:
+    shown = any(r.backwards or r.batches_yielded or r.unused_forwards for r in probe.ranks)
+    if windows and len(empty) == len(windows) and not got and not broke and shown:
         return failed(
             ID,
             f"In {probe.probe} none of {count(len(windows), 'update')} had a gradient to consume: "

@@ -44,6 +44,8 @@ def lacking(trace: Trace, verdicts: Sequence[Verdict]) -> str:
         return stopped
     if not any(of_probe(probe) for probe in trace.probes):
         return _never_trained(trace)
+    if not any(r.backwards or r.batches_yielded for p in trace.probes for r in p.ranks):
+        return "It steps, and shows no loss that goes backward; show the loop around the step."
     open_ = [v for v in verdicts if v.level == "required" and v.outcome == "inconclusive"]
     return f"{open_[0].property}: {open_[0].sentence}" if open_ else "Nothing could be judged."
 
