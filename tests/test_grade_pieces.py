@@ -11,6 +11,7 @@ from tests.test_grade_alone import written
 
 PIECES = Path("tests/material/pieces")
 FAILS = {
+    "a-script-that-never-goes-backward": "every-parameter-learns",
     "a-flag-in-vain-in-a-stage-that-takes-it-back-in-time": "every-parameter-learns",
     "an-update-of-a-batch-of-a-memory-that-clears-before-it-steps": "every-parameter-learns",
     "best-weights-that-were-kept-without-a-copy": "training-mode-kept",
@@ -102,6 +103,7 @@ FAILS = {
     "names-in-letters-of-full-width-are-the-same-names": "clip-once-per-update",
 }
 LACKS = {
+    "a-step-and-its-schedule-alone": "shows no loss that goes backward",
     "a-step-before-an-average-whose-loss-nobody-shows": "shows no loss that goes backward",
     "a-backward-whose-model-loss-and-step-nobody-shows": "makes no optimizer step itself",
     "a-model-is-of-the-class-that-is-shown-and-whose-method-is-called": "encoder.weight, encoder.bias had no gradient",

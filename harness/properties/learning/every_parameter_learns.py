@@ -124,8 +124,8 @@ def never_fed(probe: ProbeTrace) -> Verdict | None:
         )
     empty = [w for w in windows if w.update.consumed_norm == 0.0]
     broke = probe.program.outcome == "raised" and len(windows) == 1  # one update shows too little
-    shown = any(r.backwards or r.batches_yielded or r.unused_forwards for r in probe.ranks)
-    if windows and len(empty) == len(windows) and not got and not broke and shown:
+    left_out = lends_a_step(probe)  # to its reader, who has the loss as well
+    if windows and len(empty) == len(windows) and not (got or broke or left_out):
         return failed(
             ID,
             f"In {probe.probe} none of {count(len(windows), 'update')} had a gradient to consume: "
@@ -134,6 +134,12 @@ def never_fed(probe: ProbeTrace) -> Verdict | None:
             number("updates without a gradient", len(empty), probe.probe),
         )
     return None
+
+
+def lends_a_step(probe: ProbeTrace) -> bool:
+    """Whether it only steps an optimizer that it leaves to its reader: no batch, and no backward."""
+    lent = any(note.endswith(": optimizer") for note in probe.program.bound)
+    return lent and not any(r.backwards or r.batches_yielded for r in probe.ranks)
 
 
 def thawed_later(probe: ProbeTrace, names: list[str]) -> Verdict | None:

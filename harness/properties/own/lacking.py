@@ -10,6 +10,7 @@ from harness.domain.verdict import Verdict
 from harness.properties.completion import in_one_line
 from harness.properties.evidence.figures import count
 from harness.properties.evidence.windows import of_probe
+from harness.properties.learning.every_parameter_learns import lends_a_step
 from harness.properties.own.untrained import why_untrained
 
 UNDEFINED = re.compile(r"name '(?P<name>\w+)' is not defined")
@@ -44,7 +45,7 @@ def lacking(trace: Trace, verdicts: Sequence[Verdict]) -> str:
         return stopped
     if not any(of_probe(probe) for probe in trace.probes):
         return _never_trained(trace)
-    if not any(r.backwards or r.batches_yielded for p in trace.probes for r in p.ranks):
+    if all(map(lends_a_step, trace.probes)):
         return "It steps, and shows no loss that goes backward; show the loop around the step."
     open_ = [v for v in verdicts if v.level == "required" and v.outcome == "inconclusive"]
     return f"{open_[0].property}: {open_[0].sentence}" if open_ else "Nothing could be judged."
