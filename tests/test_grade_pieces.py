@@ -103,6 +103,7 @@ FAILS = {
     "names-in-letters-of-full-width-are-the-same-names": "clip-once-per-update",
 }
 LACKS = {
+    "weights-that-are-bounded-through-a-state-that-is-loaded": "something else than an optimizer moved",
     "a-step-and-its-schedule-alone": "shows no loss that goes backward",
     "a-step-before-an-average-whose-loss-nobody-shows": "shows no loss that goes backward",
     "a-backward-whose-model-loss-and-step-nobody-shows": "makes no optimizer step itself",

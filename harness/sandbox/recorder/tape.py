@@ -204,6 +204,10 @@ class Tape:
             if self._differs(name, parameter):
                 yield self.blob(f"was:{name}", parameter)
 
+    def differs(self, parameter: Tensor) -> bool:
+        """Whether a known parameter differs from what was last written."""
+        return self._differs(self.name(parameter), parameter)
+
     def has_at(self, where: int) -> bool:
         """Whether a parameter that is trained lies at this place in memory."""
         return any(p.requires_grad and p.data_ptr() == where for _, p in self._alive())
