@@ -14,5 +14,5 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="session")
 def checked(warm) -> Callable[[Path], CheckReport]:
-    """The report on a folder or a file; each is checked once."""
-    return cache(lambda path: check_skill(path, warm, jobs=2))
+    """The report on a folder or a file; each is checked once, with time enough on a busy machine."""
+    return cache(lambda path: check_skill(path, warm, jobs=2, thorough=True))
