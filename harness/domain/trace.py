@@ -216,6 +216,21 @@ class Program(Record):
     """Types of frozen networks that were called without gradients in training mode, for one loss after
     the other, and drop activations.
     """
+    zero_factors: tuple[str, ...] = ()
+    """Matrices that are zero in every number and got gradients of zeros, in each of many steps."""
+    stale_statistics: tuple[str, ...] = ()
+    """Types of averages of weights that were asked with batch norm's statistics of other weights."""
+    states_cut: int = 0
+    """Windows of several time steps in each of which a recurrent layer was given its own state without
+    a graph; 0 where it was ever given one with a graph.
+    """
+    rate_as_factor: float | None = None
+    """The highest number that the function of a ``LambdaLR`` returns, where that is the very rate which
+    it is multiplied with.
+    """
+    rates_made_equal: tuple[float, ...] = ()
+    """Learning rates with which groups were made that always stepped with one rate, without a schedule.
+    """
     unmoved_schedules: tuple[str, ...] = ()
     """Types of schedules of an optimizer that steps, where a program in its own world moved none."""
     course: ScheduleCourse | None = None

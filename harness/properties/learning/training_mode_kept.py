@@ -13,9 +13,9 @@ Signature: updates whose forwards ran in training mode are followed by updates a
 in evaluation mode, in a model whose layers work differently there; or an update begins at averaged
 weights that were put in for an evaluation; or parameters are averaged with tensors that lie where they
 lie, or put back to what was kept of them without a copy; or an average takes nine parts in ten or more
-from the weights as they are, each time; or a part that nothing trains, or batch norm, is put into
-evaluation and back into training with the whole, before it is ever called; or what is wholly frozen is
-put back so by itself.
+from the weights as they are, each time, or is evaluated with batch norm's statistics of other weights;
+or a part that nothing trains, or batch norm, is put into evaluation and back into training with the
+whole, before it is ever called; or what is wholly frozen is put back so by itself.
 
 Masked by: a loss that falls, and often faster, for there is no noise any more. Batch norm that is frozen
 on purpose is no such case: then layers are put into evaluation, and the model stays in training.
@@ -73,6 +73,8 @@ def of_the_program(probe: ProbeTrace) -> Verdict | None:
         return was_no_copy(probe)
     if probe.program.average_of_newest is not None:
         return follows_at_once(probe, probe.program.average_of_newest)
+    if probe.program.stale_statistics:
+        return has_stale_statistics(probe)
     if probe.program.back_in_training:
         return back_in_training(probe)
     return has_noisy_targets(probe) if probe.program.noisy_targets else None
@@ -116,6 +118,18 @@ def follows_at_once(probe: ProbeTrace, share: float) -> Verdict:
         f"they are and {show(1.0 - share)} of the average before: it follows them at once and averages "
         "nothing. Exchange the two coefficients.",
         number("part of the newest weights in their average", share, probe.probe),
+    )
+
+
+def has_stale_statistics(probe: ProbeTrace) -> Verdict:
+    """The fail for an average of weights with batch norm's statistics of others."""
+    average = probe.program.stale_statistics[0]
+    return failed(
+        ID,
+        f"In {probe.probe} an average of the weights ({average}) was evaluated with batch norm's "
+        "statistics of other weights: only parameters were averaged. Call update_bn() before, average "
+        "the buffers as well (use_buffers=True), or copy them.",
+        number("kinds of such averages", len(probe.program.stale_statistics), probe.probe),
     )
 
 

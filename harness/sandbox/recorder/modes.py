@@ -36,6 +36,8 @@ class Modes:
         self._watches = False
         self._seen: dict[str, None] = {}
         self._noisy: WeakKeyDictionary[nn.Module, _Noisy] = WeakKeyDictionary()
+        self.called: Callable[[nn.Module], None] = lambda _: None
+        """Who else is told of each call, once something was put into evaluation."""
 
     def install(self) -> None:
         """Patch the class; where the program puts nothing into evaluation, no call is looked at."""
@@ -101,6 +103,7 @@ class Modes:
 
     def _called(self, module: nn.Module, _: object) -> None:
         self._put.discard(module)
+        self.called(module)
         if module.training and is_frozen(module) and drops(module):
             if module not in self._noisy:
                 self._noisy[module] = _Noisy(_state(module))

@@ -1,11 +1,17 @@
 """What a program of its own world trains: what its optimizers hold, be it called as a model or not."""
 
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 from torch.optim import Optimizer
 
 from harness.sandbox.recorder.tape import Tape
+
+APART = 2.0
+"""Rates of groups of which one is so many times another are not the same by accident."""
+
+OFTEN = 3
+"""So many steps with one rate for all."""
 
 
 class OwnOptimizers:
@@ -15,6 +21,9 @@ class OwnOptimizers:
         """None is made yet."""
         self._tape = tape
         self._optimizers: WeakSet[Optimizer] = WeakSet()
+        self._apart: WeakKeyDictionary[Optimizer, tuple[float, ...]] = WeakKeyDictionary()
+        """Rates with which groups were made, where they differ, and have been one in each step."""
+        self._steps: WeakKeyDictionary[Optimizer, int] = WeakKeyDictionary()
 
     def install(self) -> None:
         """Patch the class from which all of them inherit."""
@@ -24,9 +33,21 @@ class OwnOptimizers:
         def made(self: Optimizer, *args: Any, **kwargs: Any) -> None:
             original(self, *args, **kwargs)
             owned._optimizers.add(self)
+            owned._note_rates(self)
             owned._tape.expect(sum(p.numel() for p in owned._parameters()))
 
         setattr(Optimizer, "__init__", made)  # noqa: B010 - mypy refuses to assign to a method
+
+    def at_step(self, optimizer: Optimizer) -> None:
+        """An optimizer is about to step."""
+        self._steps[optimizer] = self._steps.get(optimizer, 0) + 1
+        if optimizer in self._apart and len({*_rates(optimizer)}) > 1:
+            del self._apart[optimizer]
+
+    def made_equal(self) -> tuple[float, ...]:
+        """The rates with which an optimizer was made whose groups always stepped with one rate."""
+        found = (r for o, r in self._apart.items() if self._steps.get(o, 0) >= OFTEN)
+        return next(found, ())
 
     def met(self) -> None:
         """Name what got a gradient and came with no model that was called: its forward was called by
@@ -40,6 +61,15 @@ class OwnOptimizers:
         """Those that the program has now."""
         return list(self._optimizers)
 
+    def _note_rates(self, optimizer: Optimizer) -> None:
+        rates = _rates(optimizer)
+        if rates and max(rates) >= APART * min(rates) > 0.0:
+            self._apart[optimizer] = rates
+
     def _parameters(self) -> list[Any]:
         groups = (group for optimizer in self._optimizers for group in optimizer.param_groups)
         return [p for group in groups for p in group["params"]]
+
+
+def _rates(optimizer: Optimizer) -> tuple[float, ...]:
+    return tuple(float(g["lr"]) for g in optimizer.param_groups if "lr" in g)

@@ -21,6 +21,12 @@ FARTHEST = 20_000
 LEVEL = 1e-6
 """Part of the peak by which rates may differ and be one."""
 
+PLACES = (*range(200), *(int(200 * 1.03**i) for i in range(160)))
+"""Steps at which a function of the step is asked for its factor."""
+
+ALIKE = 1e-3
+"""Part of a rate by which the highest factor may differ from it, and be it."""
+
 RISE = 0.1
 """Part of the peak by which a rate that comes back is higher than its lowest."""
 
@@ -71,6 +77,26 @@ class Schedulers:
         there = {id(s): (s, o) for made, of in self._made if (s := made()) and (o := of())}
         told = (type(s).__name__ for s, optimizer in there.values() if self._trains(optimizer))
         return tuple(dict.fromkeys(told)) if self.whole and not self._moved else ()
+
+    def has_made(self) -> bool:
+        """Whether the program made a schedule."""
+        return bool(self._made)
+
+    def rate_as_factor(self) -> float | None:
+        """The highest number that the function of a ``LambdaLR`` returns, where that is the very rate
+        which it is multiplied with. Only once the program is over.
+        """
+        self._depth += 1
+        with contextlib.suppress(Exception):  # code of the program's own
+            for made, _ in self._made:
+                scheduler = made()
+                if type(scheduler) is lr_scheduler.LambdaLR:
+                    for factor, rate in zip(scheduler.lr_lambdas, scheduler.base_lrs, strict=True):
+                        peak = max(float(factor(at)) for at in PLACES)
+                        if 0.0 < peak < 1.0 and abs(peak - float(rate)) <= ALIKE * peak:
+                            return peak
+        self._depth -= 1
+        return None
 
     def install(self) -> None:
         """Patch the classes that exist; later subclasses inherit."""
