@@ -58,8 +58,9 @@ TAKES = {
     "torch.no_grad(), and leave it out of the optimizer",
     "a bootstrapped target": "the target is trained towards the prediction as well. Compute it under "
     "torch.no_grad(), or detach it",
-    "a policy's loss": "the smaller of the two products bounds an update, and an entropy that is made "
-    "large keeps a policy open: -torch.min(...) of ratio * advantage, minus the entropy",
+    "a surrogate": "only the smaller of the product with the ratio and that with the clipped one bounds "
+    "an update: minimise -torch.min(ratio * advantage, clipped * advantage)",
+    "a policy's loss": "the entropy is made small then, and the policy stops trying: subtract it",
     "a classifier": "it is trained to be wrong. Reverse the gradient between the features and it, and "
     "add its loss; or keep its parameters out of that step",
     **dict.fromkeys(("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"), ONE_SHAPE),

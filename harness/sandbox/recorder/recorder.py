@@ -51,7 +51,7 @@ class Recorder:
         self.states = States(self.tape, self.steps)
         self.advantages, self.signs = Advantages(), Signs()
         self.modes, self.statistics = Modes(), Statistics()
-        self.modes.called = self.statistics.called
+        self.modes.called, self.statistics.watch = self.statistics.called, self.modes.watch
         self.recurrences = Recurrences()
         self.schedulers = Schedulers(self.tape, self.steps.trains)
         self.graphs: Graphs | None = None
@@ -212,7 +212,7 @@ class Recorder:
         self.recurrences.before_backward()
 
     def _misused(self) -> tuple[str, ...]:
-        told = {f"a policy's loss of {given}": True for given in self.signs.of_policies}
+        told = dict.fromkeys(self.signs.of_policies, True)
         told["a classifier of a loss that is made large"] = self.signs.trains_to_be_wrong
         if self.graphs is not None:
             lost = self.graphs.lost_weights

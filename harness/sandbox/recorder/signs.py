@@ -46,7 +46,7 @@ class Signs:
     def __init__(self) -> None:
         """No loss was seen yet."""
         self.of_policies: dict[str, None] = {}
-        """What a policy's loss was given in these forms."""
+        """What losses of policies were given: ``a policy's loss of its entropy with a plus``."""
         self._against = 0
         self._sent = Sent()
 
@@ -72,10 +72,10 @@ class Signs:
             kind = kind_of(term.node)
             bounds = (kind == "Minimum") is not term.positive
             if kind in ("Minimum", "Maximum") and not bounds and _is_surrogate(term.node):
-                self.of_policies[f"the {kind.lower()} of a ratio's two products"] = None
+                self.of_policies[f"a surrogate of the {kind.lower()} of its two products"] = None
             elif "entropy" in term.node.metadata and term.positive:
                 if _is_a_policys(term.node, root):
-                    self.of_policies["its entropy, to be made small"] = None
+                    self.of_policies["a policy's loss of its entropy with a plus"] = None
             elif CLASSES.fullmatch(kind) and term.subtracted and not term.positive:
                 made_large += [] if list(term.node._input_metadata[0].shape) else [term.node]
         others = leaves_of(root, without=made_large)

@@ -29,6 +29,8 @@ class Statistics:
         self._behind: WeakSet[nn.Module] = WeakSet()
         """Averages that were updated since their statistics were computed."""
         self._asked: dict[str, None] = {}
+        self.watch: Callable[[], None] = lambda: None
+        """Asks to be told of each call from now on."""
 
     def install(self) -> None:
         """Patch what averages, and what computes statistics anew."""
@@ -38,6 +40,7 @@ class Statistics:
         def update_parameters(average: Any, model: nn.Module) -> Any:
             if not average.use_buffers:
                 self._behind.add(average)
+                self.watch()
             return updates(average, model)
 
         setattr(swa_utils.AveragedModel, "update_parameters", update_parameters)  # noqa: B010 - a method is replaced on purpose
