@@ -470,8 +470,9 @@ class Finished(Record):
     """The highest number that the function of a ``LambdaLR`` returns, where that is the very rate which
     it is multiplied with.
     """
-    rates_made_equal: tuple[float, ...] = Field(default=(), max_length=8)
-    """Learning rates with which groups were made that always stepped with one rate, without a schedule.
+    rates_made_equal: tuple[float, ...] = Field(default=(), max_length=2)
+    """The lowest and the highest learning rate with which groups were made that always stepped with one,
+    without a schedule; nothing where there are none.
     """
     unmoved_schedules: tuple[Said, ...] = Field(default=(), max_length=8)
     """Types of schedules of an optimizer that steps, where a program in its own world moved none."""

@@ -229,7 +229,8 @@ class Program(Record):
     it is multiplied with.
     """
     rates_made_equal: tuple[float, ...] = ()
-    """Learning rates with which groups were made that always stepped with one rate, without a schedule.
+    """The lowest and the highest learning rate with which groups were made that always stepped with one,
+    without a schedule; nothing where there are none.
     """
     unmoved_schedules: tuple[str, ...] = ()
     """Types of schedules of an optimizer that steps, where a program in its own world moved none."""

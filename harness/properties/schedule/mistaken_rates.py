@@ -15,9 +15,10 @@ ID = "scheduler-per-update"
 
 WORDS = re.compile(r"[a-z0-9]+")
 
-GROWS = frozenset(
-    {"acc", "accuracy", "auc", "auroc", "f1", "iou", "miou", "dice", "bleu", "psnr", "ssim"}
-)
+GROWS = frozenset({
+    "acc", "accuracy", "auc", "auroc", "auprc", "f1", "iou", "miou", "dice", "bleu", "psnr", "ssim",
+    "r2", "recall", "precision", "ndcg", "mrr", "kappa",
+})  # fmt: skip
 SHRINKS = frozenset({"loss", "losses", "mse", "mae", "rmse", "perplexity", "ppl", "wer", "cer"})
 """Words in the name of a metric that is the better the larger, and the smaller, it is."""
 

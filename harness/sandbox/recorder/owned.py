@@ -1,7 +1,8 @@
 """What a program of its own world trains: what its optimizers hold, be it called as a model or not."""
 
+from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakSet
 
 from torch.optim import Optimizer
 
@@ -10,8 +11,20 @@ from harness.sandbox.recorder.tape import Tape
 APART = 2.0
 """Rates of groups of which one is so many times another are not the same by accident."""
 
+SCALES = ("lr_scale", "lr_mult")
+"""Keys under which programs keep by what a group's rate is to be multiplied."""
+
 OFTEN = 3
 """So many steps with one rate for all."""
+
+
+@dataclass(slots=True)
+class _Rates:
+    """The lowest and the highest rate with which an optimizer's groups were made."""
+
+    lowest: float
+    highest: float
+    steps: int = 0
 
 
 class OwnOptimizers:
@@ -21,9 +34,10 @@ class OwnOptimizers:
         """None is made yet."""
         self._tape = tape
         self._optimizers: WeakSet[Optimizer] = WeakSet()
-        self._apart: WeakKeyDictionary[Optimizer, tuple[float, ...]] = WeakKeyDictionary()
-        """Rates with which groups were made, where they differ, and have been one in each step."""
-        self._steps: WeakKeyDictionary[Optimizer, int] = WeakKeyDictionary()
+        self._apart: dict[int, _Rates] = {}
+        """Of optimizers whose groups have had one rate in each step, by their ids: they may be gone when
+        the program is over.
+        """
 
     def install(self) -> None:
         """Patch the class from which all of them inherit."""
@@ -40,13 +54,17 @@ class OwnOptimizers:
 
     def at_step(self, optimizer: Optimizer) -> None:
         """An optimizer is about to step."""
-        self._steps[optimizer] = self._steps.get(optimizer, 0) + 1
-        if optimizer in self._apart and len({*_rates(optimizer)}) > 1:
-            del self._apart[optimizer]
+        rates = self._apart.get(id(optimizer))
+        if rates is not None:
+            rates.steps += 1
+            if len({*_rates(optimizer)}) > 1:
+                del self._apart[id(optimizer)]
 
     def made_equal(self) -> tuple[float, ...]:
-        """The rates with which an optimizer was made whose groups always stepped with one rate."""
-        found = (r for o, r in self._apart.items() if self._steps.get(o, 0) >= OFTEN)
+        """The lowest and the highest rate with which an optimizer was made whose groups always stepped
+        with one.
+        """
+        found = ((r.lowest, r.highest) for r in self._apart.values() if r.steps >= OFTEN)
         return next(found, ())
 
     def met(self) -> None:
@@ -62,9 +80,15 @@ class OwnOptimizers:
         return list(self._optimizers)
 
     def _note_rates(self, optimizer: Optimizer) -> None:
-        rates = _rates(optimizer)
+        scaled = tuple(
+            float(g["lr"]) * next((float(g[key]) for key in SCALES if key in g), 1.0)
+            for g in optimizer.param_groups
+            if "lr" in g
+        )
+        rates = _rates(optimizer) if len({*_rates(optimizer)}) > 1 else scaled
+        self._apart.pop(id(optimizer), None)
         if rates and max(rates) >= APART * min(rates) > 0.0:
-            self._apart[optimizer] = rates
+            self._apart[id(optimizer)] = _Rates(min(rates), max(rates))
 
     def _parameters(self) -> list[Any]:
         groups = (group for optimizer in self._optimizers for group in optimizer.param_groups)

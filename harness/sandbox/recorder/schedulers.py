@@ -46,6 +46,8 @@ class Schedulers:
         self._rates: list[float] = []
         self._made: list[tuple[weakref.ref[Any], weakref.ref[Any]]] = []
         """Those that the program itself made, each with its optimizer."""
+        self._functions: list[tuple[list[Any], list[Any]]] = []
+        """Functions of the step that ``LambdaLR`` was given, and the rates that it multiplies."""
         self.whole = False
         """Whether one text is all of the program, so that no file beside it steps a schedule."""
         self._begins = 0
@@ -86,16 +88,12 @@ class Schedulers:
         """The highest number that the function of a ``LambdaLR`` returns, where that is the very rate
         which it is multiplied with. Only once the program is over.
         """
-        self._depth += 1
         with contextlib.suppress(Exception):  # code of the program's own
-            for made, _ in self._made:
-                scheduler = made()
-                if type(scheduler) is lr_scheduler.LambdaLR:
-                    for factor, rate in zip(scheduler.lr_lambdas, scheduler.base_lrs, strict=True):
-                        peak = max(float(factor(at)) for at in PLACES)
-                        if 0.0 < peak < 1.0 and abs(peak - float(rate)) <= ALIKE * peak:
-                            return peak
-        self._depth -= 1
+            for factors, rates in self._functions:
+                for factor, rate in zip(factors, rates, strict=True):
+                    peak = max(float(factor(at)) for at in PLACES)
+                    if 0.0 < peak < 1.0 and abs(peak - float(rate)) <= ALIKE * peak:
+                        return peak
         return None
 
     def install(self) -> None:
@@ -114,6 +112,8 @@ class Schedulers:
                 self._depth, self._begins = self._depth - 1, self._begins - 1
             if made_by_the_program():
                 self._made.append((weakref.ref(scheduler), weakref.ref(scheduler.optimizer)))
+                if type(scheduler) is lr_scheduler.LambdaLR:
+                    self._functions.append((scheduler.lr_lambdas, scheduler.base_lrs))
 
         # the first step belongs to the constructor
         setattr(base, "_initial_step", quiet)  # noqa: B010 - a method is replaced on purpose

@@ -2,8 +2,7 @@
 over as well, or to compute them anew (``update_bn``).
 """
 
-import gc
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 from weakref import WeakSet
@@ -24,8 +23,11 @@ class Statistics:
 
     def __init__(self) -> None:
         """Nothing was averaged yet."""
-        self._untouched: WeakSet[nn.Module] = WeakSet()
-        """Batch norm that was called in evaluation before it had seen a batch."""
+        self._known: set[int] = set()
+        self._untouched: list[nn.Module] = []
+        """What was called in evaluation, by its id, and of it what did so before its batch norm had
+        seen a batch.
+        """
         self._behind: WeakSet[nn.Module] = WeakSet()
         """Averages that were updated since their statistics were computed."""
         self._asked: dict[str, None] = {}
@@ -47,31 +49,36 @@ class Statistics:
 
     def called(self, module: nn.Module) -> None:
         """A module is called, in a program that puts some into evaluation."""
-        if isinstance(module, _BatchNorm):
-            seen = module.num_batches_tracked
-            if not module.training and isinstance(seen, Tensor) and not seen.any():
-                self._untouched.add(module)
-        elif isinstance(module, swa_utils.AveragedModel) and module in self._behind:
+        if isinstance(module, swa_utils.AveragedModel) and module in self._behind:
             if module.training:
                 self._behind.discard(module)
-            elif any(
-                isinstance(m, _BatchNorm) and m.running_mean is not None for m in module.modules()
-            ):
+            elif _norms(module):
                 self._asked["AveragedModel"] = None
+        elif not module.training and id(module) not in self._known:
+            self._known.add(id(module))
+            norms = _norms(module)
+            if norms and all(map(_is_new, norms)):
+                self._untouched.append(module)
 
-    def stale(self, trained: Iterable[Tensor]) -> tuple[str, ...]:
+    def stale(self, is_trained: Callable[[Tensor], bool]) -> tuple[str, ...]:
         """Types of averages that were asked with other statistics than their weights have."""
-        if not (self._untouched or self._asked):
-            return ()
-        held = {id(p) for p in trained}
         found = dict(self._asked)
-        for module in [m for m in gc.get_objects() if issubclass(type(m), nn.Module)]:
-            parts = [m for m in nn.Module.modules(module) if isinstance(m, _BatchNorm)]
-            if parts and all(m in self._untouched and _is_new(m) for m in parts):
-                parameters = [*nn.Module.parameters(module)]
-                if _are_averaged(parameters) and held.isdisjoint(map(id, parameters)):
-                    found[type(module).__name__] = None
+        for module in self._untouched:
+            parameters = [*nn.Module.parameters(module)]
+            averaged = all(p._version > WRITTEN for p in parameters)  # in place, again and again
+            if (
+                averaged
+                and all(map(_is_new, _norms(module)))
+                and not any(map(is_trained, parameters))
+            ):
+                found[type(module).__name__] = None
         return tuple(found)
+
+
+def _norms(module: nn.Module) -> list[_BatchNorm]:
+    """Layers that keep statistics."""
+    layers = (m for m in nn.Module.modules(module) if isinstance(m, _BatchNorm))
+    return [m for m in layers if m.running_mean is not None]
 
 
 def _is_new(module: _BatchNorm) -> bool:
@@ -80,8 +87,3 @@ def _is_new(module: _BatchNorm) -> bool:
         return False
     with outside(), torch.no_grad():
         return not bool(mean.any()) and bool(torch.equal(var, torch.ones_like(var)))
-
-
-def _are_averaged(parameters: list[nn.Parameter]) -> bool:
-    """Whether all were written to again and again, in place."""
-    return all(p._version > WRITTEN for p in parameters)

@@ -96,14 +96,9 @@ class Steps:
             for p in group["params"]
         )
 
-    def trained(self) -> Iterator[Tensor]:
-        """Parameters of all optimizers that have stepped, as far as the program still has these."""
-        for optimizer in self._numbers:
-            yield from _parameters(optimizer)
-
     def has_trained(self, parameter: Tensor) -> bool:
         """Whether an optimizer that has stepped holds it."""
-        return self._tape.name(parameter) in self._last
+        return self._tape.knows(parameter) and self._tape.name(parameter) in self._last
 
     def _recorded(self, function: StepFunction) -> StepFunction:
         @wraps(function)
