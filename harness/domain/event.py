@@ -448,6 +448,8 @@ class Finished(Record):
     """How often a parameter was averaged with itself: the average shares its memory with it."""
     restored_themselves: Counted = 0
     """How often, after an update, a kept state was put back onto itself: it was no copy."""
+    states_of_others: Counted = 0
+    """How many models loaded a state of whose names they have none (``strict=False``)."""
     average_of_newest: float | None = None
     """The part of the newest weights in averages that are nearly copies of them, where all are."""
     back_in_training: tuple[Said, ...] = Field(default=(), max_length=8)

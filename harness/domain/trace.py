@@ -206,6 +206,8 @@ class Program(Record):
     """How often a parameter was averaged with itself: the average shares its memory with it."""
     restored_themselves: int = 0
     """How often, after an update, a kept state was put back onto itself: it was no copy."""
+    states_of_others: int = 0
+    """How many models loaded a state of whose names they have none (``strict=False``)."""
     average_of_newest: float | None = None
     """The part of the newest weights in averages that are nearly copies of them, where all are."""
     back_in_training: tuple[str, ...] = ()

@@ -191,6 +191,7 @@ class Recorder:
             "moved_frozen": self.steps.moved_frozen()[:8],
             "averaged_with_themselves": self.averages.with_themselves,
             "restored_themselves": self.states.kept,
+            "states_of_others": self.states.of_others,
             "zero_factors": self.steps.zero_factors()[:8],
             "stale_statistics": self.statistics.stale(self.steps.has_trained)[:8],
             "states_cut": self.recurrences.windows_cut,
