@@ -63,6 +63,7 @@ TAKES = {
     "a policy's loss": "the entropy is made small then, and the policy stops trying: subtract it",
     "a classifier": "it is trained to be wrong. Reverse the gradient between the features and it, and "
     "add its loss; or keep its parameters out of that step",
+    "a difference": ONE_SHAPE,
     **dict.fromkeys(("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"), ONE_SHAPE),
 }
 """What each loss takes, and what to do."""

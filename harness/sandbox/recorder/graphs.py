@@ -21,7 +21,7 @@ from harness.sandbox.recorder.nodes import MOST_NODES, GraphNode, factor_of
 from harness.sandbox.recorder.scalers import Scalers
 from harness.sandbox.recorder.tape import LARGE, Tape, dense
 from harness.sandbox.recorder.teachers import Teachers
-from harness.sandbox.recorder.weights import weigh_nothing
+from harness.sandbox.recorder.weights import compares_all, weigh_nothing
 
 OFTEN = 3
 """In so many graphs a parameter is before it is asked why nobody holds it."""
@@ -76,6 +76,11 @@ class _Graph:
 class Graphs:
     """Looks at the graph of each backward, before it is gone."""
 
+    lost_weights: str | None = None
+    """What weights of samples were multiplied with, so that they weigh nothing."""
+    crossed: str | None = None
+    """Shapes of which each number was compared with each."""
+
     def __init__(
         self, tape: Tape, optimizers: Callable[[], Iterable[Optimizer]], scalers: Scalers
     ) -> None:
@@ -83,8 +88,6 @@ class Graphs:
         self._tape = tape
         self._scalers = scalers
         self.constants, self.draws, self.teachers = Constants(), Draws(), Teachers()
-        self.lost_weights: str | None = None
-        """What weights of samples were multiplied with, so that they weigh nothing."""
         self._optimizers = optimizers
         self._leaves: dict[int, _Leaf] = {}
         self._gone: list[_Gone] = []
@@ -116,6 +119,7 @@ class Graphs:
         if len(starts) == 1:
             self.constants.before_backward(starts[0], graph.nodes, stepped=self._stepped)
         self.lost_weights = self.lost_weights or weigh_nothing(graph.nodes)
+        self.crossed = self.crossed or compares_all(graph.nodes)
         self._reached.update(graph.leaves)
         self._divisors[_divided_twice(starts[0]) if len(starts) == 1 else 1] += 1
         repeats = [g for g in self._gone if any(root in graph.nodes for root in g.roots)]

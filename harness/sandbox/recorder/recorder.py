@@ -219,6 +219,9 @@ class Recorder:
             lost = self.graphs.lost_weights
             told |= {
                 f"a product with weights of {lost}": lost is not None,
+                f"a difference of {self.graphs.crossed}": (
+                    self.losses.shapes_are_its_own and self.graphs.crossed is not None
+                ),
                 "a part that is trained of what sample() or torch.normal drew": (
                     self.graphs.draws.cut_off
                 ),
