@@ -78,8 +78,8 @@ class Signs:
                     self.of_policies["a policy's loss of its entropy with a plus"] = None
             elif CLASSES.fullmatch(kind) and term.subtracted and not term.positive:
                 made_large += [] if list(term.node._input_metadata[0].shape) else [term.node]
-        others = leaves_of(root, without=made_large)
-        if made_large and others:  # who unlearns goes up with all of the model
+        others = leaves_of(root, without=made_large) if made_large else {}
+        if others:  # who unlearns goes up with all of the model
             went = {key: leaf for node in made_large for key, leaf in leaves_of(node).items()}
             self._sent.to(leaf for key, leaf in went.items() if key not in others)
 
