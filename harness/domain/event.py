@@ -281,7 +281,7 @@ class ScheduleCourse(Record):
     end: Counted
     """After how many steps it has its lowest rate behind its highest one."""
     left: float
-    """That rate, as a part of the highest one."""
+    """That rate, as a part of the highest one; 1 where no end is known."""
     rises: bool = False
     """Whether it rises again from there."""
 

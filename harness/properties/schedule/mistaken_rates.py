@@ -15,6 +15,8 @@ ID = "scheduler-per-update"
 
 WORDS = re.compile(r"[a-z0-9]+")
 
+GREATER, LESS = ast.Gt | ast.GtE, ast.Lt | ast.LtE
+
 GROWS = frozenset({
     "acc", "accuracy", "auc", "auroc", "auprc", "f1", "iou", "miou", "dice", "bleu", "psnr", "ssim",
     "r2", "recall", "precision", "ndcg", "mrr", "kappa",
@@ -67,12 +69,9 @@ def awaits_the_worse(probe: ProbeTrace) -> Verdict | None:
     tree = tree_of(probe.program.source)
     modes = dict(_plateaus(tree))
     for name, metric in _told(tree):
-        words = set(WORDS.findall(metric.lower()))
-        mode = modes.get(name)
-        if mode == "min" and words & GROWS and not words & SHRINKS:
-            return _failed(probe, metric, "max", "min")
-        if mode == "max" and words & SHRINKS and not words & GROWS:
-            return _failed(probe, metric, "min", "max")
+        meant, mode = _better(metric, tree), modes.get(name)
+        if meant is not None and mode is not None and meant != mode:
+            return _failed(probe, metric, meant, mode)
     return None
 
 
@@ -85,6 +84,33 @@ def _failed(probe: ProbeTrace, metric: str, meant: str, mode: str) -> Verdict:
         f'mode="{meant}".',
         number("updates", len(probe.updates), probe.probe),
     )
+
+
+def _better(metric: str, tree: ast.AST) -> str | None:
+    """On which side a metric is better: as the program keeps its best, or as its name says."""
+    kept = {side for node in walk(tree) if (side := _keeps(node, metric)) is not None}
+    words = set(WORDS.findall(metric.lower()))
+    told = {"max": words & GROWS, "min": words & SHRINKS}
+    sides = kept or {side for side, found in told.items() if found}
+    return sides.pop() if len(sides) == 1 else None
+
+
+def _keeps(node: ast.AST, metric: str) -> str | None:
+    """Which side of a metric a statement keeps as the best: ``best = max(best, metric)``, or
+    ``if metric > best: best = metric``.
+    """
+    match node:
+        case ast.Assign(
+            targets=[best], value=ast.Call(func=ast.Name(id="max" | "min" as side), args=args)
+        ):
+            return side if {*map(ast.unparse, args)} == {ast.unparse(best), metric} else None
+        case ast.If(test=ast.Compare(left=left, ops=[op], comparators=[right])):
+            one, other = ast.unparse(left), ast.unparse(right)
+            best = other if one == metric else one
+            kept = (f"{best} = {metric}" in ast.unparse(s).splitlines() for s in node.body)
+            if metric in (one, other) and any(kept) and isinstance(op, GREATER | LESS):
+                return "max" if isinstance(op, GREATER) is (one == metric) else "min"
+    return None
 
 
 def _plateaus(tree: ast.AST) -> Iterator[tuple[str, str | None]]:

@@ -39,7 +39,7 @@ from harness.properties.schedule.drawn_out import leaves_rests_out
 from harness.properties.schedule.left_behind import left_behind
 from harness.properties.schedule.mistaken_rates import mistaken
 from harness.properties.schedule.never_moved import never_moved
-from harness.properties.schedule.other_counts import counts_otherwise
+from harness.properties.schedule.other_counts import counts_otherwise, warms_up_for_ever
 from harness.properties.schedule.rates_by_hand import by_hand
 from harness.properties.schedule.scheduled_late import by_micro_batch
 from harness.properties.schedule.spent_schedules import spent
@@ -66,6 +66,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
             or spent(probe)
             or leaves_rests_out(probe)
             or counts_otherwise(probe)
+            or warms_up_for_ever(probe)
         )
         if wrong is not None:
             return wrong

@@ -173,10 +173,10 @@ def _course(rates: list[float], passes: int, batches: int, *, whole: bool) -> Sc
     least = min(rates[top:])
     bottom = next(i for i in range(top, len(rates)) if rates[i] - least <= LEVEL * peak)
     endless = rates[-1] < 0.5 * rates[bottom] and all(b <= a for a, b in pairwise(rates[bottom:]))
-    if peak <= 0.0 or not math.isfinite(peak) or endless:  # decays by a factor come to no end
+    if peak <= 0.0 or not math.isfinite(peak):
         return None
-    if bottom == len(rates) - 1 and not whole:
-        return None
+    if endless or (bottom == len(rates) - 1 and not whole):  # decays by a factor come to no end
+        return ScheduleCourse(passes=passes, batches=batches, peak=top, end=bottom, left=1.0)
     rises = any(rate - rates[bottom] > RISE * peak for rate in rates[bottom:])
     return ScheduleCourse(
         passes=passes, batches=batches, peak=top, end=bottom, left=least / peak, rises=rises
