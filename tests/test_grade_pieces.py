@@ -11,6 +11,8 @@ from tests.test_grade_alone import written
 
 PIECES = Path("tests/material/pieces")
 FAILS = {
+    "a-plateau-that-waits-for-the-best-that-is-kept-to-fall": "scheduler-per-update",
+    "a-warm-up-in-updates-that-is-moved-once-a-pass": "scheduler-per-update",
     "a-difference-of-one-column-and-a-row-by-hand": "loss-gets-what-it-takes",
     "a-state-of-whose-names-the-model-has-none": "training-mode-kept",
     "a-plateau-that-waits-for-an-accuracy-to-fall": "scheduler-per-update",

@@ -106,8 +106,8 @@ def _keeps(node: ast.AST, metric: str) -> str | None:
             return side if {*map(ast.unparse, args)} == {ast.unparse(best), metric} else None
         case ast.If(test=ast.Compare(left=left, ops=[op], comparators=[right])):
             one, other = ast.unparse(left), ast.unparse(right)
-            best = other if one == metric else one
-            kept = (f"{best} = {metric}" in ast.unparse(s).splitlines() for s in node.body)
+            kept_in = other if one == metric else one
+            kept = (f"{kept_in} = {metric}" in ast.unparse(s).splitlines() for s in node.body)
             if metric in (one, other) and any(kept) and isinstance(op, GREATER | LESS):
                 return "max" if isinstance(op, GREATER) is (one == metric) else "min"
     return None
