@@ -12,7 +12,7 @@ MOST: tuple[tuple[str, int], ...] = (
     (r"n_?layers?|num_(hidden_|encoder_|decoder_)?layers?|num_?blocks|nlayers", 2),
     (r"n_?heads?|num_(attention_|kv_|key_value_)?heads?|nhead|heads", 2),
     (r"n_?embd?|emb(ed)?_?(dim|size)|d_?model|hidden_?(size|dim)|dim|width|n_?hidden|nhid|emsize", 32),
-    (r"model_?dim|decoder_embed_dim|hidden", 32),
+    (r"model_?dim|decoder_embed_dim|hidden|hid(den)?_?(units?|width|channels?)|channels?", 32),
     (r"d_?ff|(dim_?)?feed_?forward(_dim)?|intermediate_size|mlp_dim|ffn_dim|n_?inner", 64),
     (r"block_?size|seq_?(len|length)|max_?seq_?len(gth)?|context_?(len|length|size)|ctx(_?len)?", 16),
     (r"bptt|max_?len(gth)?|n_?ctx|n_?positions|sequence_?length", 16),
