@@ -52,6 +52,9 @@ SIZE, FOLDERS, DIFFERENT, SHARDS = 64, 40, 16, 4
 else is cut.
 """
 
+EMPTIED = (NotADirectoryError, IndexError)
+"""What is raised where a file is no folder, and where nothing was found in it."""
+
 LENT = "lent"
 """Where folders and files lie that a program looks for elsewhere."""
 
@@ -91,7 +94,7 @@ def learned(error: BaseException) -> tuple[str, str] | None:
         found = ("pixels", "256")
     elif CLASSES.search(said):
         found = ("folders", "2")
-    elif _sought and (NOTHING.search(said) or isinstance(error, NotADirectoryError)):
+    elif _sought and (NOTHING.search(said) or isinstance(error, EMPTIED)):
         found = (INSIDE, _sought[0])
     elif INSIDE in _known and "int() with base 10: 'class" in said:
         found = (NUMBERED, "asked for")

@@ -135,10 +135,9 @@ def learned(error: BaseException) -> tuple[str, str] | None:
     while trace is not None:
         code, line = trace.tb_frame.f_code, trace.tb_lineno
         if code.co_filename.startswith(FILENAME):
-            here = ((i.positions, i.argval) for i in dis.get_instructions(code))
-            named = [(at.lineno or 0, n) for at, n in here if at is not None and n in _unsaid]
-            near = [(at, n) for at, n in named if line - ABOVE <= at <= line]
-            found = max(near, default=(0, found))[1]
+            here = [i for i in dis.get_instructions(code) if i.offset <= trace.tb_lasti]
+            near = [i for i in here if i.positions and line - ABOVE <= (i.positions.lineno or 0)]
+            found = next((i.argval for i in reversed(near) if i.argval in _unsaid), found)
         trace = trace.tb_next
     name = f"{ASKED}{found}"
     return None if found is None or name in _known else (name, "asked for")

@@ -15,7 +15,7 @@ MOST: tuple[tuple[str, int], ...] = (
     (r"model_?dim|decoder_embed_dim|hidden|hid(den)?_?(units?|width|channels?)|channels?", 32),
     (r"d_?ff|(dim_?)?feed_?forward(_dim)?|intermediate_size|mlp_dim|ffn_dim|n_?inner", 64),
     (r"block_?size|seq_?(len|length)|max_?seq_?len(gth)?|context_?(len|length|size)|ctx(_?len)?", 16),
-    (r"bptt|max_?len(gth)?|n_?ctx|n_?positions|sequence_?length", 16),
+    (r"bptt|(input_?)?window(_?size)?|max_?len(gth)?|n_?ctx|n_?positions|sequence_?length", 16),
     (r".*batch_?size|(effective_|total_|global_)?batch|bs|bsz", 4),
     (r"vocab(_?size)?|n_?vocab|num_?tokens|ntokens?", 256),
     (r"img(_?size)?|image_?size|input_?size|crop_?size|resolution|img_?dim", 32),

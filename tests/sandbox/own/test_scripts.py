@@ -120,6 +120,29 @@ main()
     assert "('optimizer', 'SGD'), ('sizes', [1, 1])" in seen.printed
 
 
+OPTIONS = """
+parser = argparse.ArgumentParser()
+parser.add_argument("--config", default=None)
+parser.add_argument("--devices", default=None, type=int, nargs="+")
+parser.add_argument("--resume", default=None)
+parser.add_argument("--train", action="store_true")
+args = parser.parse_args()
+assert args.config is not None, "say with what"
+print([str(one) for one in args.devices], args.config, args.resume)
+net = nn.Linear(4, 1)
+if args.train:
+    train(net, data(), torch.optim.SGD(net.parameters(), lr=0.1))
+"""
+
+
+def test_an_option_at_which_a_program_fails_is_given_and_no_other(see):
+    """And a switch that is called as what is asked for is on."""
+    seen = see(HEAD + LOOP + OPTIONS)
+
+    assert seen.windows == [2] * 6, seen.outcome
+    assert "['1'] config.yaml None" in seen.printed
+
+
 def test_settings_of_a_file_that_is_not_here_go_by_their_names(see):
     program = (
         HEAD
