@@ -101,6 +101,12 @@ FAILS = {
     "ranks-that-step-on-what-was-not-synchronised": "ranks-agree",
     "training-that-goes-on-in-evaluation-mode": "training-mode-kept",
     "names-in-letters-of-full-width-are-the-same-names": "clip-once-per-update",
+    "gradients-that-are-clamped-into-tensors-that-nobody-takes": "statements-take-effect",
+    "a-loss-that-is-divided-into-nothing": "statements-take-effect",
+    "an-evaluation-that-is-named-and-not-called": "statements-take-effect",
+    "half-precision-that-is-made-and-not-entered": "statements-take-effect",
+    "a-bad-batch-that-equality-with-nan-was-to-skip": "statements-take-effect",
+    "a-rest-that-an-index-behind-the-end-was-to-step": "statements-take-effect",
 }
 LACKS = {
     "weights-that-are-bounded-through-a-state-that-is-loaded": "something else than an optimizer moved",

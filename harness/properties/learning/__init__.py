@@ -4,6 +4,7 @@ from harness.properties.learning import (
     every_parameter_learns,
     gradient_reaches_every_layer,
     noise_is_new,
+    statements_take_effect,
     still_learns,
     training_mode_kept,
 )
@@ -14,5 +15,6 @@ PROPERTIES = (
     gradient_reaches_every_layer.PROPERTY,
     still_learns.PROPERTY,
     training_mode_kept.PROPERTY,
+    statements_take_effect.PROPERTY,
 )
 """In the order in which a reader meets them."""

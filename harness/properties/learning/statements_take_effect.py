@@ -1,0 +1,77 @@
+"""What a program writes to change its training changes it.
+
+Bug::
+
+    for p in model.parameters():
+        p.grad.clamp(-1.0, 1.0)              # a new tensor that nobody takes; clamp_ was meant
+    optimizer.zero_grad                      # named, not called
+    torch.autocast("cuda")                   # made, not entered
+    if loss.item() == float("nan"):          # NaN equals nothing: no batch is ever skipped
+        continue
+    if (i + 1) % 4 == 0 or i == len(loader):
+        optimizer.step()                     # i ends one before: a rest is never stepped
+
+Signature: the program updated, and its text holds a statement of arithmetic on a gradient or a loss
+whose result goes nowhere; or a method of an optimizer, a loss, a schedule or a model that is named and
+not called; or a context for autocast or synchronisation that is made and not entered; or a condition
+that leaves or steps and asks by equality for NaN, where nothing else asks for it. Or a step is due for
+the last batch of a pass by a condition that never holds, and the rest of a pass was lost.
+
+Masked by: training that works without what the statement was for. A function that nothing calls is
+not read, nor a cell of a notebook that ends with a value.
+"""
+
+from harness.domain.scenario import Expectations
+from harness.domain.trace import ProbeTrace, Trace
+from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence import preconditions
+from harness.properties.evidence.figures import count, number
+from harness.properties.learning.without_effect import never_the_last, without_effect
+from harness.properties.property import Property
+
+ID = "statements-take-effect"
+
+
+def judge(trace: Trace, _expectations: Expectations) -> Verdict:
+    """Read each program that made updates."""
+    trained = [probe for probe in trace.probes if any(rank.updates for rank in probe.ranks)]
+    if not trained:
+        return inconclusive(ID, "No update was seen.")
+    updates = sum(len(rank.updates) for probe in trained for rank in probe.ranks)
+    found = next(filter(None, map(_idle, trained)), None)
+    if found is not None:
+        return failed(ID, found, number("updates", updates))
+    return passed(
+        ID,
+        f"In {count(updates, 'update')} no statement was seen that changes nothing.",
+        number("updates", updates),
+    )
+
+
+def _idle(probe: ProbeTrace) -> str | None:
+    try:
+        found = without_effect(probe.program.source, probe.program.calls)
+        last = never_the_last(probe.program.source) if _loses_a_rest(probe) else None
+    except SyntaxError:
+        return None
+    if found is not None:
+        return f"In {probe.probe} `{found[0]}` does not have the effect that was meant: {found[1]}."
+    return last and (
+        f"In {probe.probe} the rest of a pass was lost, and the condition that was to step for it, "
+        f"`{last}`, never holds: an index from 0 ends one before the number of batches."
+    )
+
+
+def _loses_a_rest(probe: ProbeTrace) -> bool:
+    lost = any(0 < rank.batches_lost == rank.lost_at_end for rank in probe.ranks)
+    return lost and probe.program.outcome == "returned"
+
+
+PROPERTY = Property(
+    id=ID,
+    description=str(__doc__),
+    judge=judge,
+    applies=preconditions.updates,
+    needs="an update",
+    rests_on="facts",
+)

@@ -1,0 +1,176 @@
+"""Statements of a program that were to change its training and change nothing, by its text.
+
+Nobody can have meant them, and they do the same in every program. What is merely idle is left out:
+``loss.detach()`` behind a step, ``torch.no_grad()`` in an evaluation, ``p.grad.clone()``.
+"""
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from harness.syntax import dotted, tree_of, walk
+
+CHANGES = frozenset({
+    "add", "addcdiv", "addcmul", "clamp", "clip", "div", "lerp", "masked_fill", "mul", "nan_to_num",
+    "neg", "sub",
+})  # fmt: skip
+"""Methods and functions of tensors that return what they make and change nothing."""
+
+GRADIENT = re.compile(r".*\.grad(\.data)?|(p|param|parameter|weight)\.data|grad|gradient")
+
+NETWORK = r"model|net|encoder|generator|critic|discriminator|teacher|student"
+UNCALLED = {
+    "step": r"optim|sched|scaler|^opt",
+    "zero_grad": r"",
+    "backward": r"loss",
+    "eval": NETWORK,
+    "train": NETWORK,
+}
+"""What does nothing where it is only named, by whose it is."""
+
+CONTEXTS = {"autocast": r"", "no_sync": r".", "accumulate": r"accelerator"}
+"""What does something only in a ``with``, by whose it is."""
+
+NAN = re.compile(r"""float\(['"]nan['"]\)|(torch|math|np|numpy)\.nan""", re.IGNORECASE)
+CAUGHT = re.compile(
+    r"is_?nan|is_?finite|nan_to_num|nonfinite|scaler|anomaly|\b(\w+)(\.item\(\))? != \1\b",
+    re.IGNORECASE,
+)
+"""Whoever asks for NaN in another way as well, or has a scaler that does, misses nothing."""
+
+
+def without_effect(source: str, calls: Iterable[str]) -> tuple[str, str] | None:
+    """The first such statement and why, in code that runs as far as the text tells. ``calls``: what
+    was called once the top level had run.
+    """
+    tree = tree_of(source)
+    named = {dotted(n).rpartition(".")[2] for n in walk(tree)}
+    named.update(re.findall(r"\w+", " ".join(calls)))
+    for name, part in _parts(tree):
+        if name is None or name in named:
+            gradients = _bound(part, GRADIENT.fullmatch)
+            for node in walk(part):
+                for reading, why in _READINGS.items():
+                    if reading(node, source, gradients):
+                        return ast.unparse(getattr(node, "test", node)), why
+    return None
+
+
+def never_the_last(source: str) -> str | None:
+    """A condition of a step that asks whether the index of a batch, from 0, is the number of batches."""
+    for loop in walk(tree := tree_of(source)):
+        match loop:
+            case ast.For(
+                target=ast.Tuple(elts=[ast.Name(id=index), *_]),
+                iter=ast.Call(func=ast.Name(id="enumerate"), args=[rows], keywords=[]),
+            ) if _stored(loop).count(index) == 1:
+                inner = rows.args[:1] if isinstance(rows, ast.Call) else []
+                ends = {f"len({ast.unparse(one)})" for one in (rows, *inner)}
+                never = {(index, end) for end in ends | _bound(tree, ends.__contains__)}
+                for test in _asked_before_a_step(loop):
+                    if not never.isdisjoint(_or_equal(test)):
+                        return ast.unparse(test)
+    return None
+
+
+def _asked_before_a_step(loop: ast.For) -> Iterator[ast.expr]:
+    return (n.test for n in walk(loop) if isinstance(n, ast.If) and _calls(n.body, ".step"))
+
+
+def _or_equal(test: ast.expr) -> Iterator[tuple[str, str]]:
+    match test:
+        case ast.BoolOp(op=ast.Or(), values=values):
+            for one in values:
+                yield from _equal(one)
+
+
+def _equal(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """What is compared for equality, in both orders."""
+    match node:
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq()], comparators=[right]):
+            one, other = ast.unparse(left), ast.unparse(right)
+            yield from ((one, other), (other, one))
+
+
+def _parts(tree: ast.Module) -> Iterator[tuple[str | None, ast.AST]]:
+    """Functions, methods by the name of their class, and what stands in a block at the top level: a
+    cell of a notebook may end with a value to show it.
+    """
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            yield from ((node.name, method) for method in node.body)
+        elif not isinstance(node, ast.Expr):
+            yield getattr(node, "name", None), node
+
+
+def _stored(tree: ast.AST) -> list[str]:
+    found = [n.id for n in walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    return found + [n.arg for n in walk(tree) if isinstance(n, ast.arg)]
+
+
+def _bound(tree: ast.AST, fits: Callable[[str], object]) -> set[str]:
+    """Names that are bound to what fits and to nothing else."""
+    found = [
+        name
+        for n in walk(tree)
+        if isinstance(n, ast.Assign) and isinstance(n.value, ast.Attribute | ast.Call)
+        if (name := getattr(n.targets[0], "id", None)) and fits(ast.unparse(n.value))
+    ]
+    stored = _stored(tree)
+    return {name for name in found if found.count(name) == stored.count(name)}
+
+
+def _calls(body: Iterable[ast.AST], *ends: str) -> bool:
+    calls = (n for statement in body for n in walk(statement) if isinstance(n, ast.Call))
+    return any(dotted(call).endswith(ends) for call in calls)
+
+
+def _leaves(body: Iterable[ast.AST]) -> bool:
+    kinds = ast.Continue | ast.Break | ast.Return | ast.Raise
+    return any(isinstance(n, kinds) for statement in body for n in walk(statement))
+
+
+def _dropped(node: ast.AST, _source: str, gradients: set[str]) -> bool:
+    match node:
+        case ast.Expr(value=ast.BinOp(left=left, op=ast.Div() | ast.Mult())):
+            return dotted(left).lower().endswith("loss")
+        case ast.Expr(
+            value=ast.Call(func=ast.Attribute(value=owner, attr=name), args=args, keywords=keywords)
+        ) if name in CHANGES and all(k.arg != "out" for k in keywords):
+            texts = map(ast.unparse, args[:1] if dotted(owner) == "torch" else [owner])
+            return any(GRADIENT.fullmatch(text) or text in gradients for text in texts)
+    return False
+
+
+def _uncalled(node: ast.AST, source: str, _gradients: set[str]) -> bool:
+    match node:
+        case ast.Expr(value=ast.Attribute(value=owner, attr=name)) if name in UNCALLED:
+            left = name != "train" or ".eval(" in source  # else it never left that mode
+            return left and re.search(UNCALLED[name], ast.unparse(owner).lower()) is not None
+    return False
+
+
+def _unentered(node: ast.AST, source: str, _gradients: set[str]) -> bool:
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Name() | ast.Attribute()) as call):
+            owner, _, name = dotted(call).rpartition(".")
+            known = name in CONTEXTS and re.search(CONTEXTS[name], owner.lower()) is not None
+            return known and f"def {name}(" not in source
+    return False
+
+
+def _never_nan(node: ast.AST, source: str, _gradients: set[str]) -> bool:
+    if not isinstance(node, ast.If) or CAUGHT.search(source):
+        return False
+    if not _leaves(node.body) and not _calls(node.body, ".step", ".backward"):
+        return False
+    pairs = (pair for one in walk(node.test) for pair in _equal(one))
+    return any(NAN.fullmatch(nan) and re.search("loss|norm|grad", x.lower()) for x, nan in pairs)
+
+
+_READINGS: dict[Callable[[ast.AST, str, set[str]], bool], str] = {
+    _dropped: "it makes something new that nobody takes; assign it, or call what ends with _",
+    _uncalled: "it is named and not called",
+    _unentered: "it does something only where `with` enters it",
+    _never_nan: "NaN equals nothing, not even NaN; ask torch.isfinite() or math.isfinite()",
+}
