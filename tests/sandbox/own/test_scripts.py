@@ -427,3 +427,24 @@ for i, (x, y) in enumerate(data(n=64)):
 
     assert seen.windows == [4] * 2
     assert seen.ratios == [1.0] * 2
+
+
+def test_a_process_of_a_class_of_the_programs_own_runs_what_it_runs(see):
+    program = (
+        HEAD
+        + LOOP
+        + """
+class Worker(torch.multiprocessing.Process):
+    def __init__(self, net):
+        super().__init__()
+        self.net = net.share_memory()
+    def run(self):
+        train(self.net, data(), torch.optim.SGD(self.net.parameters(), lr=0.1))
+workers = [Worker(nn.Linear(4, 1)) for _ in range(2)]
+[worker.start() for worker in workers]
+[worker.join() for worker in workers]
+"""
+    )
+    seen = see(program)
+
+    assert seen.windows == [2] * 6, seen.outcome
