@@ -281,7 +281,7 @@ class ScheduleCourse(Record):
     end: Counted
     """After how many steps it has its lowest rate behind its highest one."""
     left: float
-    """That rate, as a part of the highest one."""
+    """That rate, as a part of the highest one; 1 where no end is known."""
     rises: bool = False
     """Whether it rises again from there."""
 
@@ -448,6 +448,8 @@ class Finished(Record):
     """How often a parameter was averaged with itself: the average shares its memory with it."""
     restored_themselves: Counted = 0
     """How often, after an update, a kept state was put back onto itself: it was no copy."""
+    states_of_others: Counted = 0
+    """How many models loaded a state of whose names they have none (``strict=False``)."""
     average_of_newest: float | None = None
     """The part of the newest weights in averages that are nearly copies of them, where all are."""
     back_in_training: tuple[Said, ...] = Field(default=(), max_length=8)
@@ -457,6 +459,22 @@ class Finished(Record):
     noisy_targets: tuple[Said, ...] = Field(default=(), max_length=8)
     """Types of frozen networks that were called without gradients in training mode, for one loss after
     the other, and drop activations.
+    """
+    zero_factors: tuple[Said, ...] = Field(default=(), max_length=8)
+    """Matrices that are zero in every number and got gradients of zeros, in each of many steps."""
+    stale_statistics: tuple[Said, ...] = Field(default=(), max_length=8)
+    """Types of averages of weights that were asked with batch norm's statistics of other weights."""
+    states_cut: Counted = 0
+    """Windows of several time steps in each of which a recurrent layer was given its own state without
+    a graph; 0 where it was ever given one with a graph.
+    """
+    rate_as_factor: float | None = None
+    """The highest number that the function of a ``LambdaLR`` returns, where that is the very rate which
+    it is multiplied with.
+    """
+    rates_made_equal: tuple[float, ...] = Field(default=(), max_length=2)
+    """The lowest and the highest learning rate with which groups were made that always stepped with one,
+    without a schedule; nothing where there are none.
     """
     unmoved_schedules: tuple[Said, ...] = Field(default=(), max_length=8)
     """Types of schedules of an optimizer that steps, where a program in its own world moved none."""

@@ -206,6 +206,8 @@ class Program(Record):
     """How often a parameter was averaged with itself: the average shares its memory with it."""
     restored_themselves: int = 0
     """How often, after an update, a kept state was put back onto itself: it was no copy."""
+    states_of_others: int = 0
+    """How many models loaded a state of whose names they have none (``strict=False``)."""
     average_of_newest: float | None = None
     """The part of the newest weights in averages that are nearly copies of them, where all are."""
     back_in_training: tuple[str, ...] = ()
@@ -215,6 +217,22 @@ class Program(Record):
     noisy_targets: tuple[str, ...] = ()
     """Types of frozen networks that were called without gradients in training mode, for one loss after
     the other, and drop activations.
+    """
+    zero_factors: tuple[str, ...] = ()
+    """Matrices that are zero in every number and got gradients of zeros, in each of many steps."""
+    stale_statistics: tuple[str, ...] = ()
+    """Types of averages of weights that were asked with batch norm's statistics of other weights."""
+    states_cut: int = 0
+    """Windows of several time steps in each of which a recurrent layer was given its own state without
+    a graph; 0 where it was ever given one with a graph.
+    """
+    rate_as_factor: float | None = None
+    """The highest number that the function of a ``LambdaLR`` returns, where that is the very rate which
+    it is multiplied with.
+    """
+    rates_made_equal: tuple[float, ...] = ()
+    """The lowest and the highest learning rate with which groups were made that always stepped with one,
+    without a schedule; nothing where there are none.
     """
     unmoved_schedules: tuple[str, ...] = ()
     """Types of schedules of an optimizer that steps, where a program in its own world moved none."""

@@ -151,7 +151,7 @@ def _is_shaped(left: Array, now: Array) -> bool:
         return True
     if now.size < FEWEST:
         return False
-    if is_bounded(left, now):
+    if is_bounded(left, now) or _lies_at_bounds(left, now):
         return True
     ways = [left.reshape(1, -1), left - left.mean()]
     return any(
@@ -159,6 +159,12 @@ def _is_shaped(left: Array, now: Array) -> bool:
         for one in ways
         for rows in _rows(left.shape)
     ) or (left.ndim > 1 and _are_multiples(_flat(left).T, _flat(now).T))
+
+
+def _lies_at_bounds(left: Array, now: Array) -> bool:
+    """Whether every element was beyond one bound or its negative, and is there now."""
+    bound = now.max()
+    return bool(bound > 0.0) and np.array_equal(now, np.clip(left, -bound, bound))
 
 
 def _rows(shape: tuple[int, ...]) -> list[tuple[int, int]]:

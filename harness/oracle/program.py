@@ -25,6 +25,9 @@ from harness.oracle.facts import Array, RankRun
 ORDER = ("not-completed", "unbound", "raised", "exited", "returned")
 """Outcomes of ranks; of several the one that comes first here is reported."""
 
+SAID_ALIKE = (Finished.model_fields.keys() & Program.model_fields.keys()) - {"unentered"}
+"""What the end of a recording says and a trace repeats."""
+
 
 def nothing(recording: Recording) -> Program:
     """The program of a recording without any rank."""
@@ -52,40 +55,13 @@ def how_it_ended(recording: Recording, run: RankRun) -> Program:
         return nothing(recording).model_copy(update={"texts": texts, **ran})
     if ran and finished.lent:
         ran["bound"] = (*ran["bound"], *finished.lent)
+    said = {name: getattr(finished, name) for name in SAID_ALIKE}
     return Program(
-        outcome=finished.outcome,
-        exception=finished.exception,
-        message=finished.message,
-        line=finished.line,
-        during=finished.during,
+        **said,
         ours=False,
         texts=texts,
         reported_before_backward=None,
-        untrue=finished.untrue,
         unentered=None if finished.outcome == "unbound" else finished.unentered,
-        unheld=finished.unheld,
-        accumulates_over=finished.accumulates_over,
-        grouped=finished.grouped,
-        counted_twice=finished.counted_twice,
-        unscaled=finished.unscaled,
-        constant_terms=finished.constant_terms,
-        constant_values=finished.constant_values,
-        misfed=finished.misfed,
-        critics_misled=finished.critics_misled,
-        flagged_modules=finished.flagged_modules,
-        moved_frozen=finished.moved_frozen,
-        averaged_with_themselves=finished.averaged_with_themselves,
-        restored_themselves=finished.restored_themselves,
-        average_of_newest=finished.average_of_newest,
-        back_in_training=finished.back_in_training,
-        noisy_targets=finished.noisy_targets,
-        unmoved_schedules=finished.unmoved_schedules,
-        course=finished.course,
-        divided_twice=finished.divided_twice,
-        options=finished.options,
-        resumption=finished.resumption,
-        ranks=finished.ranks,
-        piled_up=finished.piled_up,
     ).model_copy(update=ran)
 
 

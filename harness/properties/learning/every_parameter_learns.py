@@ -31,6 +31,7 @@ from harness.properties.learning.unheld import (
     from_constants,
     held_by_nobody,
     moved_though_frozen,
+    zero_factors,
 )
 from harness.properties.learning.unreached import out_of_reach, unstepped
 from harness.properties.property import Property
@@ -65,7 +66,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     design.
     """
     forgotten = held_by_nobody(trace) or from_constants(trace) or flagged_in_vain(trace)
-    forgotten = forgotten or moved_though_frozen(trace)
+    forgotten = forgotten or moved_though_frozen(trace) or zero_factors(trace)
     if forgotten is not None:
         return forgotten
     checked: set[str] = set()

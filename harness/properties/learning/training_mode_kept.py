@@ -12,10 +12,11 @@ Bug::
 Signature: updates whose forwards ran in training mode are followed by updates all of whose forwards ran
 in evaluation mode, in a model whose layers work differently there; or an update begins at averaged
 weights that were put in for an evaluation; or parameters are averaged with tensors that lie where they
-lie, or put back to what was kept of them without a copy; or an average takes nine parts in ten or more
-from the weights as they are, each time; or a part that nothing trains, or batch norm, is put into
-evaluation and back into training with the whole, before it is ever called; or what is wholly frozen is
-put back so by itself.
+lie, or put back to what was kept of them without a copy, or a state is loaded of whose names they have
+none; or an average takes nine parts in ten or more from the weights as they are, each time, or is
+evaluated with batch norm's statistics of other weights; or a part that nothing trains, or batch norm, is
+put into evaluation and back into training with the whole, before it is ever called; or what is wholly
+frozen is put back so by itself.
 
 Masked by: a loss that falls, and often faster, for there is no noise any more. Batch norm that is frozen
 on purpose is no such case: then layers are put into evaluation, and the model stays in training.
@@ -25,8 +26,9 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
-from harness.properties.evidence.figures import count, number, show
+from harness.properties.evidence.figures import count, number
 from harness.properties.evidence.windows import Window, of_probe
+from harness.properties.learning.copies import is_no_copy
 from harness.properties.property import Property
 
 ID = "training-mode-kept"
@@ -66,57 +68,11 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def of_the_program(probe: ProbeTrace) -> Verdict | None:
-    """A fail that is not seen in an update: how averages are made, and whose mode was taken back."""
-    if averages_itself(probe):
-        return is_its_own_average(probe)
-    if probe.program.restored_themselves:
-        return was_no_copy(probe)
-    if probe.program.average_of_newest is not None:
-        return follows_at_once(probe, probe.program.average_of_newest)
-    if probe.program.back_in_training:
+    """A fail that is not seen in an update: of copies, and of whose mode was taken back."""
+    copied = is_no_copy(probe)
+    if copied is None and probe.program.back_in_training:
         return back_in_training(probe)
-    return has_noisy_targets(probe) if probe.program.noisy_targets else None
-
-
-def averages_itself(probe: ProbeTrace) -> bool:
-    """Whether most of its updates were followed by averages of the weights with themselves."""
-    times = probe.program.averaged_with_themselves
-    return bool(probe.ranks) and times > 2 and 2 * times > len(probe.ranks[0].updates)
-
-
-def is_its_own_average(probe: ProbeTrace) -> Verdict:
-    """The fail for an average that was made without a copy."""
-    times = probe.program.averaged_with_themselves
-    return failed(
-        ID,
-        f"In {probe.probe} parameters were averaged with themselves {count(times, 'time')}: the average "
-        "shares their memory, so it is always what they are now. state_dict(), detach(), data and "
-        "copy.copy() copy nothing: start the average from clones, or from copy.deepcopy(model).",
-        number("averages of the weights with themselves", times, probe.probe),
-    )
-
-
-def was_no_copy(probe: ProbeTrace) -> Verdict:
-    """The fail for a kept state that is the model's own memory."""
-    times = probe.program.restored_themselves
-    return failed(
-        ID,
-        f"In {probe.probe} the model was put back {count(times, 'time')} to a state that is its own "
-        "memory: state_dict() copies nothing, so every update changes it too, and the weights that were "
-        "to be kept are lost. Keep copy.deepcopy(model.state_dict()).",
-        number("states put back onto themselves", times, probe.probe),
-    )
-
-
-def follows_at_once(probe: ProbeTrace, share: float) -> Verdict:
-    """The fail for an average whose two coefficients are exchanged."""
-    return failed(
-        ID,
-        f"In {probe.probe} each average of the weights is made of {show(share)} parts of the weights as "
-        f"they are and {show(1.0 - share)} of the average before: it follows them at once and averages "
-        "nothing. Exchange the two coefficients.",
-        number("part of the newest weights in their average", share, probe.probe),
-    )
+    return has_noisy_targets(probe) if copied is None and probe.program.noisy_targets else copied
 
 
 def back_in_training(probe: ProbeTrace) -> Verdict:

@@ -90,6 +90,21 @@ def flagged_in_vain(trace: Trace) -> Verdict | None:
     return None
 
 
+def zero_factors(trace: Trace) -> Verdict | None:
+    """A fail for matrices that are multiplied with each other and are both zero."""
+    for probe in trace.probes:
+        zeros = probe.program.zero_factors
+        if zeros:
+            return failed(
+                ID,
+                f"In {probe.probe} {' and '.join(zeros[:2])} began at zero in every number and had "
+                "gradients of zeros in each step: two factors of zeros keep each other there, and "
+                "nothing learns. Begin one of them with random numbers.",
+                number("matrices that stay zero", len(zeros), probe.probe),
+            )
+    return None
+
+
 def moved_though_frozen(trace: Trace) -> Verdict | None:
     """A fail for parameters that were trained, are frozen, and are moved all the same."""
     for probe in trace.everything:

@@ -16,7 +16,10 @@ each prediction is compared with each target; or weights of samples are multipli
 with the loss of every sample; or the target of an elementwise loss is a number plus, times another,
 what the very layer returned that made the prediction, in the graph; or a log-probability is multiplied
 by what a critic returned, taken from a number, and a step changes the critic by the gradient of that
-product.
+product; or a policy's loss takes the larger of the clipped and the unclipped product, or adds the
+entropy of its policy; or a step goes up the loss of a classifier that nothing else trains, while the
+rest of the model has a loss of its own; or the state of a recurrent layer is cut off at each time step
+of a window.
 
 Masked by: a loss that falls. After a second softmax it comes to rest far from 0; predictions that are
 compared with all targets come to rest at their mean. A critic that the policy's loss pulls along still
@@ -55,6 +58,12 @@ TAKES = {
     "torch.no_grad(), and leave it out of the optimizer",
     "a bootstrapped target": "the target is trained towards the prediction as well. Compute it under "
     "torch.no_grad(), or detach it",
+    "a surrogate": "only the smaller of the product with the ratio and that with the clipped one bounds "
+    "an update: minimise -torch.min(ratio * advantage, clipped * advantage)",
+    "a policy's loss": "the entropy is made small then, and the policy stops trying: subtract it",
+    "a classifier": "it is trained to be wrong. Reverse the gradient between the features and it, and "
+    "add its loss; or keep its parameters out of that step",
+    "a difference": ONE_SHAPE,
     **dict.fromkeys(("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"), ONE_SHAPE),
 }
 """What each loss takes, and what to do."""
@@ -70,6 +79,14 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
                 ID,
                 f"In {probe.probe} {name} was given {given}: {TAKES[name]}.",
                 number("losses that were given what they do not take", len(probe.program.misfed)),
+            )
+        if probe.program.states_cut:
+            return failed(
+                ID,
+                f"In {probe.probe} a recurrent layer was given its own state without a graph in each "
+                "time step of a window, so that no gradient goes back through time. Detach the state "
+                "once a window, before its first step.",
+                number("windows of states that were cut off", probe.program.states_cut),
             )
         if 0 < min(len(probe.updates), MISLED) <= probe.program.critics_misled:
             return failed(

@@ -40,7 +40,7 @@ def own_settings(trace: Trace) -> OwnSettings:
         scaler=seen.scaled,
         autocast=max(casts, key=lambda cast: casts[cast], default=None),
         schedule=any(u.scheduler_steps or u.scheduled_early for u in updates)
-        or any(map(never_moves_its_schedule, probes)),
+        or any(never_moves_its_schedule(p) or p.program.rates_made_equal for p in probes),
         resumes=takes_up(trace) is not None,
         syncs_once=any("no_sync" in (probe.program.as_run or "") for probe in probes),
         own_loss=own_loss,

@@ -57,6 +57,26 @@ def counts_otherwise(probe: ProbeTrace) -> Verdict | None:
     )
 
 
+def warms_up_for_ever(probe: ProbeTrace) -> Verdict | None:
+    """A fail when the schedule is moved once a pass, and its highest rate lies as far away as if it were
+    moved with every update.
+    """
+    course, seen = _in_all(probe), first_pass(probe)
+    if course is None or seen is None or probe.parts or guessed(probe):
+        return None
+    made_for_updates = 2 * course.passes <= course.peak <= course.passes * seen.updates
+    if seen.moves != 1 or seen.updates < FEW or not seen.whole or not made_for_updates:
+        return None
+    return failed(
+        ID,
+        f"In {probe.probe} the schedule has its highest rate after {count(course.peak, 'step')}, and is "
+        f"moved once in each of {course.passes} passes, which have {seen.updates} updates: its warm-up "
+        "is not over when training ends. Move it with every update.",
+        number("steps until the highest rate", course.peak, probe.probe),
+        number("passes", course.passes, probe.probe),
+    )
+
+
 def _in_all(probe: ProbeTrace) -> ScheduleCourse | None:
     """The course, with the passes that were made where the program came to its end."""
     course, updates = probe.program.course, probe.updates

@@ -17,7 +17,7 @@ the scheduler moves the rates of an optimizer that does not step, or not any mor
 moves with every update has the rate at 0 by the middle of training, as one does whose length counts
 passes; one that is over before training and rises again, or that leaves out the short last windows
 which its length counts; or, without a scheduler, rates that are spent by then, or that are set in some
-groups only.
+groups only; or the rates are plainly not those that were meant (``mistaken_rates``).
 
 Masked by: windows of one micro-batch. Lawful: one an epoch, none, one a rank (a schedule counted
 in single-process steps), one for each of several optimizers, a step ahead that leaves a rate of 0,
@@ -37,8 +37,9 @@ from harness.properties.evidence.windows import Window, full, of_probe, ordinary
 from harness.properties.property import Property
 from harness.properties.schedule.drawn_out import leaves_rests_out
 from harness.properties.schedule.left_behind import left_behind
+from harness.properties.schedule.mistaken_rates import mistaken
 from harness.properties.schedule.never_moved import never_moved
-from harness.properties.schedule.other_counts import counts_otherwise
+from harness.properties.schedule.other_counts import counts_otherwise, warms_up_for_ever
 from harness.properties.schedule.rates_by_hand import by_hand
 from harness.properties.schedule.scheduled_late import by_micro_batch
 from harness.properties.schedule.spent_schedules import spent
@@ -55,8 +56,9 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     ahead = [
         u for p in trace.probes if p.probe in names for u in p.updates if u.scheduled_ahead == 1
     ]
-    if not (moved or ahead) or not windows:
-        return nothing_stepped(windows, ordinary(trace, expectations))
+    plain = next(filter(None, map(mistaken, trace.probes)), None)
+    if plain is not None or not (moved or ahead) or not windows:
+        return plain or nothing_stepped(windows, ordinary(trace, expectations))
     for probe in (p for p in trace.probes if p.probe in names):
         wrong = (
             elsewhere(probe)
@@ -64,6 +66,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
             or spent(probe)
             or leaves_rests_out(probe)
             or counts_otherwise(probe)
+            or warms_up_for_ever(probe)
         )
         if wrong is not None:
             return wrong

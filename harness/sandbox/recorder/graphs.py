@@ -18,16 +18,11 @@ from harness.domain.event import UnheldParameter, UnheldWhy
 from harness.sandbox.recorder import prototypes
 from harness.sandbox.recorder.constants import Constants, sums
 from harness.sandbox.recorder.draws import Draws
+from harness.sandbox.recorder.nodes import MOST_NODES, GraphNode, factor_of
 from harness.sandbox.recorder.scalers import Scalers
 from harness.sandbox.recorder.tape import LARGE, Tape, dense
 from harness.sandbox.recorder.teachers import Teachers
-from harness.sandbox.recorder.weights import weigh_nothing
-
-GraphNode = Any
-"""A node of autograd's graph."""
-
-MOST_NODES = 20_000
-"""Nodes of one graph that are looked at."""
+from harness.sandbox.recorder.weights import compares_all, weigh_nothing
 
 OFTEN = 3
 """In so many graphs a parameter is before it is asked why nobody holds it."""
@@ -82,6 +77,11 @@ class _Graph:
 class Graphs:
     """Looks at the graph of each backward, before it is gone."""
 
+    lost_weights: str | None = None
+    """What weights of samples were multiplied with, so that they weigh nothing."""
+    crossed: str | None = None
+    """Shapes of which each number was compared with each."""
+
     def __init__(
         self, tape: Tape, optimizers: Callable[[], Iterable[Optimizer]], scalers: Scalers
     ) -> None:
@@ -89,8 +89,6 @@ class Graphs:
         self._tape = tape
         self._scalers = scalers
         self.constants, self.draws, self.teachers = Constants(), Draws(), Teachers()
-        self.lost_weights: str | None = None
-        """What weights of samples were multiplied with, so that they weigh nothing."""
         self._optimizers = optimizers
         self._leaves: dict[int, _Leaf] = {}
         self._gone: list[_Gone] = []
@@ -123,6 +121,7 @@ class Graphs:
         if len(starts) == 1:
             self.constants.before_backward(starts[0], graph.nodes, stepped=self._stepped)
         self.lost_weights = self.lost_weights or weigh_nothing(graph.nodes)
+        self.crossed = self.crossed or compares_all(graph.nodes)
         self._reached.update(graph.leaves)
         self._divisors[_divided_twice(starts[0]) if len(starts) == 1 else 1] += 1
         repeats = [g for g in self._gone if any(root in graph.nodes for root in g.roots)]
@@ -203,7 +202,7 @@ class Graphs:
             graph.whole
             and scale not in (None, 1.0)
             and not any(node in graph.nodes for node in known)
-            and not any(_factor(node, "Mul") == scale for start in starts for node in sums(start))
+            and not any(factor_of(node, "Mul") == scale for start in starts for node in sums(start))
         )
 
     def _unheld(self) -> tuple[UnheldParameter, ...]:
@@ -348,7 +347,7 @@ def times_mean(roots: Sequence[Tensor]) -> float | None:
         return None
     times = 1.0
     for passed in way[0]:
-        by, factor = _factor(passed, "Div"), _factor(passed, "Mul")
+        by, factor = factor_of(passed, "Div"), factor_of(passed, "Mul")
         if by:
             times /= by
         elif factor is not None:
@@ -425,18 +424,6 @@ def _graph(starts: list[GraphNode], without: Iterable[GraphNode] = ()) -> _Graph
     return graph
 
 
-def _factor(node: GraphNode, kind: str) -> float | None:
-    """The one number that a node multiplies with or divides by; ``None`` where it is none, or gone."""
-    if type(node).__name__ != f"{kind}Backward0":
-        return None
-    try:
-        by = node._saved_other
-        one = isinstance(by, Tensor) and by.numel() == 1 and not by.is_complex()
-        return float(by.detach()) if one else None
-    except RuntimeError:  # freed by an earlier backward, changed in place since, or of many samples
-        return None
-
-
 def _way_down(node: GraphNode) -> tuple[list[GraphNode], GraphNode] | None:
     """Multiplications and divisions by one number that made a loss, and what they were made of;
     ``None`` where two things that carry gradient were multiplied.
@@ -458,7 +445,7 @@ def _divided_twice(node: GraphNode) -> int:
     way = _way_down(node)
     if way is None:
         return 1
-    divisors, node = [_factor(passed, "Div") or 1.0 for passed in way[0]], way[1]
+    divisors, node = [factor_of(passed, "Div") or 1.0 for passed in way[0]], way[1]
     terms = 1
     while type(node).__name__ == "AddBackward0" and node.next_functions[0][0] is not None:
         terms, node = terms + 1, node.next_functions[0][0]

@@ -10,12 +10,10 @@ from typing import Any, ParamSpec, TypeGuard
 import torch
 from torch import Tensor, nn
 
+from harness.sandbox.recorder.nodes import GraphNode, leaves_of
 from harness.sandbox.recorder.transforms import outside, unwrapped
 
 P = ParamSpec("P")
-
-GraphNode = Any
-"""A node of autograd's graph."""
 
 MEANS = (
     "mse_loss", "cross_entropy", "nll_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
@@ -55,10 +53,7 @@ ELEMENTWISE = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 DEEP = 4
 """How many such nodes are looked through."""
 
-PICKING = re.compile(r"Max|Amax|Gather|Select|Index|Slice")
-"""Nodes that pick numbers out of what a network returned."""
-
-BOOTSTRAPPED = "a bootstrapped target of values that the same layer returned, with their graph"
+BOOTSTRAPPED = "a bootstrapped target of values that the same network returned, with their graph"
 """A target that moves towards what it is compared with."""
 
 SHAPING = re.compile(
@@ -189,16 +184,14 @@ def _is_soft(target: object) -> TypeGuard[Tensor]:
 
 
 def _is_bootstrapped(target: object, given: Tensor) -> bool:
-    """Whether a target is a number and, times another, what the layer returned that made the other
+    """Whether a target is a number and, times another, what came out of all that made the other
     argument: ``reward + gamma * q(next_state).max(1).values``.
     """
     if not isinstance(target, Tensor) or target.grad_fn is None:
         return False
     inner = _alone(_alone(target.grad_fn, "AddBackward0", "SubBackward0"), "MulBackward0")
-    layer = None if inner is None else _behind(inner, SHAPING, PICKING, "MulBackward0")
-    other = _behind(given.grad_fn, SHAPING, PICKING)
-    found = [] if layer is None or other is None else [_biases(layer), _biases(other)]
-    return bool(found) and not found[0].isdisjoint(found[1])
+    made_of = set() if inner is None else leaves_of(given.grad_fn).keys()
+    return bool(made_of) and made_of <= leaves_of(inner, without=[given.grad_fn]).keys()
 
 
 def _alone(node: GraphNode, *kinds: str) -> GraphNode:
@@ -218,14 +211,6 @@ def _behind(node: GraphNode, *kinds: re.Pattern[str] | str) -> GraphNode:
         inner = [before for before, _ in node.next_functions if before is not None]
         node = inner[0] if len(inner) == 1 else None
     return node
-
-
-def _biases(layer: GraphNode) -> set[int]:
-    """Identities of the parameters that a layer adds, which its derivatives do not."""
-    if layer.name() not in ("AddmmBackward0", "LinearBackward0"):
-        return set()
-    added = (getattr(before, "variable", None) for before, _ in layer.next_functions)
-    return {id(one) for one in added if one is not None and one.dim() == 1}
 
 
 def _made_by(value: Tensor) -> str:

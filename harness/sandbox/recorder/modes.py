@@ -36,6 +36,8 @@ class Modes:
         self._watches = False
         self._seen: dict[str, None] = {}
         self._noisy: WeakKeyDictionary[nn.Module, _Noisy] = WeakKeyDictionary()
+        self.called: Callable[[nn.Module], None] = lambda _: None
+        """Who else is told of each call."""
 
     def install(self) -> None:
         """Patch the class; where the program puts nothing into evaluation, no call is looked at."""
@@ -54,10 +56,16 @@ class Modes:
 
         def requires_grad_(module: nn.Module, requires_grad: bool = True) -> Any:  # noqa: FBT001, FBT002 - as above
             if not requires_grad:
-                self._watch()
+                self.watch()
             return freezes(module, requires_grad)
 
         setattr(nn.Module, "requires_grad_", requires_grad_)  # noqa: B010 - as above
+
+    def watch(self) -> None:
+        """Look at each call from now on."""
+        if not self._watches:
+            self._watches = True
+            register_module_forward_pre_hook(self._called)
 
     def before_backward(self) -> None:
         """A loss goes backward: what was called since the last one made its targets."""
@@ -92,15 +100,11 @@ class Modes:
             self._put.discard(module)
             if not mode and not called_by_a_library():
                 self._put.add(module)
-                self._watch()
-
-    def _watch(self) -> None:
-        if not self._watches:
-            self._watches = True
-            register_module_forward_pre_hook(self._called)
+                self.watch()
 
     def _called(self, module: nn.Module, _: object) -> None:
         self._put.discard(module)
+        self.called(module)
         if module.training and is_frozen(module) and drops(module):
             if module not in self._noisy:
                 self._noisy[module] = _Noisy(_state(module))

@@ -1,11 +1,30 @@
 """What a program of its own world trains: what its optimizers hold, be it called as a model or not."""
 
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakSet
 
 from torch.optim import Optimizer
 
 from harness.sandbox.recorder.tape import Tape
+
+APART = 2.0
+"""Rates of groups of which one is so many times another are not the same by accident."""
+
+SCALES = ("lr_scale", "lr_mult")
+"""Keys under which programs keep by what a group's rate is to be multiplied."""
+
+OFTEN = 3
+"""So many steps with one rate for all."""
+
+
+@dataclass(slots=True)
+class _Rates:
+    """The lowest and the highest rate with which an optimizer's groups were made."""
+
+    lowest: float
+    highest: float
+    steps: int = 0
 
 
 class OwnOptimizers:
@@ -15,6 +34,10 @@ class OwnOptimizers:
         """None is made yet."""
         self._tape = tape
         self._optimizers: WeakSet[Optimizer] = WeakSet()
+        self._apart: dict[int, _Rates] = {}
+        """Of optimizers whose groups have had one rate in each step, by their ids: they may be gone when
+        the program is over.
+        """
 
     def install(self) -> None:
         """Patch the class from which all of them inherit."""
@@ -24,9 +47,25 @@ class OwnOptimizers:
         def made(self: Optimizer, *args: Any, **kwargs: Any) -> None:
             original(self, *args, **kwargs)
             owned._optimizers.add(self)
+            owned._note_rates(self)
             owned._tape.expect(sum(p.numel() for p in owned._parameters()))
 
         setattr(Optimizer, "__init__", made)  # noqa: B010 - mypy refuses to assign to a method
+
+    def at_step(self, optimizer: Optimizer) -> None:
+        """An optimizer is about to step."""
+        rates = self._apart.get(id(optimizer))
+        if rates is not None:
+            rates.steps += 1
+            if len({*_rates(optimizer)}) > 1:
+                del self._apart[id(optimizer)]
+
+    def made_equal(self) -> tuple[float, ...]:
+        """The lowest and the highest rate with which an optimizer was made whose groups always stepped
+        with one.
+        """
+        found = ((r.lowest, r.highest) for r in self._apart.values() if r.steps >= OFTEN)
+        return next(found, ())
 
     def met(self) -> None:
         """Name what got a gradient and came with no model that was called: its forward was called by
@@ -40,6 +79,21 @@ class OwnOptimizers:
         """Those that the program has now."""
         return list(self._optimizers)
 
+    def _note_rates(self, optimizer: Optimizer) -> None:
+        scaled = tuple(
+            float(g["lr"]) * next((float(g[key]) for key in SCALES if key in g), 1.0)
+            for g in optimizer.param_groups
+            if "lr" in g
+        )
+        rates = _rates(optimizer) if len({*_rates(optimizer)}) > 1 else scaled
+        self._apart.pop(id(optimizer), None)
+        if rates and max(rates) >= APART * min(rates) > 0.0:
+            self._apart[id(optimizer)] = _Rates(min(rates), max(rates))
+
     def _parameters(self) -> list[Any]:
         groups = (group for optimizer in self._optimizers for group in optimizer.param_groups)
         return [p for group in groups for p in group["params"]]
+
+
+def _rates(optimizer: Optimizer) -> tuple[float, ...]:
+    return tuple(float(g["lr"]) for g in optimizer.param_groups if "lr" in g)

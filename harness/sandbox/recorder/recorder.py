@@ -23,9 +23,12 @@ from harness.sandbox.recorder.graphs import Graphs
 from harness.sandbox.recorder.losses import Losses
 from harness.sandbox.recorder.modes import Modes
 from harness.sandbox.recorder.owned import OwnOptimizers
+from harness.sandbox.recorder.recurrences import Recurrences
 from harness.sandbox.recorder.scalers import Scalers
 from harness.sandbox.recorder.schedulers import Schedulers
+from harness.sandbox.recorder.signs import Signs
 from harness.sandbox.recorder.states import States
+from harness.sandbox.recorder.statistics import Statistics
 from harness.sandbox.recorder.steps import Steps
 from harness.sandbox.recorder.tape import Sink, Tape
 from harness.sandbox.recorder.texts import Clocks, TextStream
@@ -46,8 +49,10 @@ class Recorder:
         self.functions = Functions()
         self.averages = WeightAverages(self.tape)
         self.states = States(self.tape, self.steps)
-        self.advantages = Advantages()
-        self.modes = Modes()
+        self.advantages, self.signs = Advantages(), Signs()
+        self.modes, self.statistics = Modes(), Statistics()
+        self.modes.called, self.statistics.watch = self.statistics.called, self.modes.watch
+        self.recurrences = Recurrences()
         self.schedulers = Schedulers(self.tape, self.steps.trains)
         self.graphs: Graphs | None = None
         self._started = False
@@ -71,7 +76,7 @@ class Recorder:
         self.backwards = backwards
         backwards.met = self.owned.met
         backwards.looks = self._looks_at
-        self.steps.consumes = self.advantages.at_step
+        self.steps.consumes = self._consumes_terms
         self.advantages.install()
         backwards.install()
         self.functions.install()
@@ -80,6 +85,8 @@ class Recorder:
         self.states.install()
         self.averages.install()
         self.modes.install()
+        self.statistics.install()
+        self.recurrences.install()
         self.forwards.find_own()
 
     def inject(self, injection: Injection, rank: int) -> None:
@@ -117,7 +124,12 @@ class Recorder:
             self.forwards.flagged()
         if self.graphs is not None:
             self.graphs.at_step(optimizer)
+            self.owned.at_step(optimizer)
+        self._consumes_terms(optimizer)
+
+    def _consumes_terms(self, optimizer: torch.optim.Optimizer) -> None:
         self.advantages.at_step(optimizer)
+        self.signs.at_step(optimizer)
 
     def start(self, notes: tuple[str, ...], source: str = "", calls: tuple[str, ...] = ()) -> None:
         """Write what is about to run, and the initial parameters."""
@@ -179,6 +191,12 @@ class Recorder:
             "moved_frozen": self.steps.moved_frozen()[:8],
             "averaged_with_themselves": self.averages.with_themselves,
             "restored_themselves": self.states.kept,
+            "states_of_others": self.states.of_others,
+            "zero_factors": self.steps.zero_factors()[:8],
+            "stale_statistics": self.statistics.stale(self.steps.has_trained)[:8],
+            "states_cut": self.recurrences.windows_cut,
+            "rate_as_factor": self.schedulers.rate_as_factor(),
+            "rates_made_equal": () if self.schedulers.has_made() else self.owned.made_equal(),
             "unmoved_schedules": self.schedulers.unmoved()[:8],
             "course": self.schedulers.course(),
             "back_in_training": self.modes.undone()[:8],
@@ -190,17 +208,25 @@ class Recorder:
 
     def _looks_at(self, roots: Sequence[Tensor]) -> None:
         self.advantages.before_backward(roots)
+        self.signs.before_backward(roots)
         self.modes.before_backward()
+        self.recurrences.before_backward()
 
     def _misused(self) -> tuple[str, ...]:
-        if self.graphs is None:
-            return ()
-        lost = self.graphs.lost_weights
-        told = {
-            f"a product with weights of {lost}": lost is not None,
-            "a part that is trained of what sample() or torch.normal drew": self.graphs.draws.cut_off,
-            "a network that only makes targets of the gradient of their loss": (
-                self.graphs.teachers.are_taught
-            ),
-        }
+        told = dict.fromkeys(self.signs.of_policies, True)
+        told["a classifier of a loss that is made large"] = self.signs.trains_to_be_wrong
+        if self.graphs is not None:
+            lost = self.graphs.lost_weights
+            told |= {
+                f"a product with weights of {lost}": lost is not None,
+                f"a difference of {self.graphs.crossed}": (
+                    self.losses.shapes_are_its_own and self.graphs.crossed is not None
+                ),
+                "a part that is trained of what sample() or torch.normal drew": (
+                    self.graphs.draws.cut_off
+                ),
+                "a network that only makes targets of the gradient of their loss": (
+                    self.graphs.teachers.are_taught
+                ),
+            }
         return tuple(said for said, is_so in told.items() if is_so)

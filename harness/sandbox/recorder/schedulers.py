@@ -21,6 +21,12 @@ FARTHEST = 20_000
 LEVEL = 1e-6
 """Part of the peak by which rates may differ and be one."""
 
+PLACES = (*range(200), *(int(200 * 1.03**i) for i in range(160)))
+"""Steps at which a function of the step is asked for its factor."""
+
+ALIKE = 1e-3
+"""Part of a rate by which the highest factor may differ from it, and be it."""
+
 RISE = 0.1
 """Part of the peak by which a rate that comes back is higher than its lowest."""
 
@@ -40,6 +46,8 @@ class Schedulers:
         self._rates: list[float] = []
         self._made: list[tuple[weakref.ref[Any], weakref.ref[Any]]] = []
         """Those that the program itself made, each with its optimizer."""
+        self._functions: list[tuple[list[Any], list[Any]]] = []
+        """Functions of the step that ``LambdaLR`` was given, and the rates that it multiplies."""
         self.whole = False
         """Whether one text is all of the program, so that no file beside it steps a schedule."""
         self._begins = 0
@@ -72,6 +80,22 @@ class Schedulers:
         told = (type(s).__name__ for s, optimizer in there.values() if self._trains(optimizer))
         return tuple(dict.fromkeys(told)) if self.whole and not self._moved else ()
 
+    def has_made(self) -> bool:
+        """Whether the program made a schedule."""
+        return bool(self._made)
+
+    def rate_as_factor(self) -> float | None:
+        """The highest number that the function of a ``LambdaLR`` returns, where that is the very rate
+        which it is multiplied with. Only once the program is over.
+        """
+        with contextlib.suppress(Exception):  # code of the program's own
+            for factors, rates in self._functions:
+                for factor, rate in zip(factors, rates, strict=True):
+                    peak = max(float(factor(at)) for at in PLACES)
+                    if 0.0 < peak < 1.0 and abs(peak - float(rate)) <= ALIKE * peak:
+                        return peak
+        return None
+
     def install(self) -> None:
         """Patch the classes that exist; later subclasses inherit."""
         for cls in vars(lr_scheduler).values():
@@ -88,6 +112,8 @@ class Schedulers:
                 self._depth, self._begins = self._depth - 1, self._begins - 1
             if made_by_the_program():
                 self._made.append((weakref.ref(scheduler), weakref.ref(scheduler.optimizer)))
+                if type(scheduler) is lr_scheduler.LambdaLR:
+                    self._functions.append((scheduler.lr_lambdas, scheduler.base_lrs))
 
         # the first step belongs to the constructor
         setattr(base, "_initial_step", quiet)  # noqa: B010 - a method is replaced on purpose
@@ -147,10 +173,10 @@ def _course(rates: list[float], passes: int, batches: int, *, whole: bool) -> Sc
     least = min(rates[top:])
     bottom = next(i for i in range(top, len(rates)) if rates[i] - least <= LEVEL * peak)
     endless = rates[-1] < 0.5 * rates[bottom] and all(b <= a for a, b in pairwise(rates[bottom:]))
-    if peak <= 0.0 or not math.isfinite(peak) or endless:  # decays by a factor come to no end
+    if peak <= 0.0 or not math.isfinite(peak):
         return None
-    if bottom == len(rates) - 1 and not whole:
-        return None
+    if endless or (bottom == len(rates) - 1 and not whole):  # decays by a factor come to no end
+        return ScheduleCourse(passes=passes, batches=batches, peak=top, end=bottom, left=1.0)
     rises = any(rate - rates[bottom] > RISE * peak for rate in rates[bottom:])
     return ScheduleCourse(
         passes=passes, batches=batches, peak=top, end=bottom, left=least / peak, rises=rises

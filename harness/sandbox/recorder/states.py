@@ -1,4 +1,6 @@
-"""States that are loaded into a model whose memory they are: ``state_dict()`` copies nothing."""
+"""States that are loaded in vain: into a model whose memory they are, since ``state_dict()`` copies
+nothing, or under names of which the model has none.
+"""
 
 from collections.abc import Callable, Mapping
 from functools import wraps
@@ -21,6 +23,14 @@ class States:
         self.kept = 0
         """How often, after an update, a state was put back onto itself that the program had kept."""
 
+        self._in_vain: set[int] = set()
+        """Models, by their ids, of whose names the last state had none (``strict=False``)."""
+
+    @property
+    def of_others(self) -> int:
+        """How many models stay as they were because a state had other names."""
+        return len(self._in_vain)
+
     def install(self) -> None:
         """Patch the class; a program that loads nothing does not come here."""
         loaded: Callable[..., Any] = nn.Module.load_state_dict
@@ -31,6 +41,9 @@ class States:
         ) -> Any:
             itself = self._own(model, state_dict)
             result = loaded(model, state_dict, *args, **kwargs)
+            (self._in_vain.add if _fits_nothing(state_dict, result) else self._in_vain.discard)(
+                id(model)
+            )
             LOADED.update(map(id, nn.Module.parameters(model)))
             if itself:
                 self._tape.write(NothingRestored(parameters=itself))
@@ -58,3 +71,9 @@ def _is_same(parameter: nn.Parameter, saved: object) -> bool:
         and saved.shape == parameter.shape
         and saved.data_ptr() == parameter.data_ptr() != 0
     )
+
+
+def _fits_nothing(state: Mapping[str, Any], result: Any) -> bool:
+    """Whether a load took nothing of a state, as torch says what it missed and did not expect."""
+    missing, other = (getattr(result, n, ()) for n in ("missing_keys", "unexpected_keys"))
+    return bool(missing) and bool(state) and {*other} == {*state}

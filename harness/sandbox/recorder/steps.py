@@ -23,6 +23,10 @@ OFTEN = 3
 """So many steps that move what is frozen are no transition."""
 
 
+STAYS = 5
+"""What is zero for so many steps stays zero: a rate of 0 at first, and a layer behind it, take two."""
+
+
 class Steps:
     """Wraps ``step`` of every optimizer class inside torch's own hook wrapper.
 
@@ -45,6 +49,7 @@ class Steps:
         self._asked_for_one: set[str] = set()
         """Parameters that asked for a gradient when they were stepped."""
         self._moved: Counter[str] = Counter()
+        self._zeros: Counter[str] = Counter()
         self.memories = Memories(tape)
         self.count = 0
         self.broken_off = False
@@ -93,7 +98,7 @@ class Steps:
 
     def has_trained(self, parameter: Tensor) -> bool:
         """Whether an optimizer that has stepped holds it."""
-        return self._tape.name(parameter) in self._last
+        return self._tape.knows(parameter) and self._tape.name(parameter) in self._last
 
     def _recorded(self, function: StepFunction) -> StepFunction:
         @wraps(function)
@@ -109,6 +114,7 @@ class Steps:
                 self._running[-1].delegated = True
             self._running.append(pending)
             if pending.closures == 0:
+                self._note_zeros(optimizer)
                 self.consumes(optimizer)
             try:
                 with self.memories.around(optimizer, nested=len(self._running) > 1):
@@ -128,6 +134,23 @@ class Steps:
     def moved_frozen(self) -> tuple[str, ...]:
         """Parameters that steps moved after they were frozen, their gradients being tensors of zeros."""
         return tuple(name for name, steps in self._moved.items() if steps >= OFTEN)
+
+    def zero_factors(self) -> tuple[str, ...]:
+        """Matrices that are zero in every number and got gradients of zeros, in all of many steps."""
+        return tuple(name for name, steps in self._zeros.items() if steps >= STAYS)
+
+    def _note_zeros(self, optimizer: Optimizer) -> None:
+        """A factor of zeros gets a gradient as soon as what it is multiplied with is none."""
+        first = optimizer not in self._numbers
+        for p in _parameters(optimizer):
+            if p.dim() < 2 or p.grad is None:
+                continue
+            name = self._tape.name(p)
+            if first or name in self._zeros:
+                if p.any() or dense(p.grad).any():
+                    self._zeros.pop(name, None)
+                else:
+                    self._zeros[name] += 1
 
     def _frozen_again(self, optimizer: Optimizer) -> list[tuple[str, Tensor, Tensor]]:
         """What was trained and is frozen now, with a gradient of zeros: name, parameter, its values."""

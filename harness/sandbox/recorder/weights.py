@@ -1,5 +1,5 @@
-"""Weights of samples that weigh nothing, as the graph of a loss shows: they are multiplied with what is
-a mean by then, or each with every loss, and all of the product is added up.
+"""Shapes that make a loss another one, as its graph shows: weights of samples that are multiplied with
+what is a mean by then, or each with every loss; and predictions that are compared with all targets.
 """
 
 import re
@@ -8,8 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-GraphNode = Any
-"""A node of autograd's graph."""
+from harness.sandbox.recorder.nodes import GraphNode, inputs_of, kind_of
 
 REDUCED = re.compile(r"(Mean|Sum)Backward0")
 MEAN = re.compile(
@@ -31,6 +30,30 @@ def weigh_nothing(nodes: Iterable[GraphNode]) -> str | None:
         if whole and weights is not None and (lost := _lost(weighed[0], weights)) is not None:
             return lost
     return None
+
+
+def compares_all(nodes: Iterable[GraphNode]) -> str | None:
+    """``(8, 1) beside (8,)`` where a mean is taken of all differences between predictions of one column
+    and as many numbers without a gradient; ``None`` where there is none.
+    """
+    for node in nodes:
+        waiting = inputs_of(node) if REDUCED.fullmatch(type(node).__name__) else []
+        sizes = _shape(waiting[0]) if waiting and not _shape(node) else []
+        if len(sizes) != 2 or sizes[0] != sizes[1] or sizes[0] < 2:
+            continue
+        while waiting:  # down through what is done to each of the differences
+            one = waiting.pop()
+            made_of = inputs_of(one)
+            columns = [child for child in made_of if _shape(child) == [sizes[0], 1]]
+            if kind_of(one) in ("Sub", "Rsub") and len(made_of) == len(columns) == 1:
+                return f"({sizes[0]}, 1) beside ({sizes[0]},)"
+            waiting += [child for child in made_of if _shape(child) == sizes]
+    return None
+
+
+def _shape(node: GraphNode) -> list[int]:
+    known = getattr(node, "_input_metadata", None)  # a leaf has none
+    return list(known[0].shape) if known else []
 
 
 def _constant(product: GraphNode) -> Tensor | None:
