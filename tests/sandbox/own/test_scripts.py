@@ -447,4 +447,4 @@ workers = [Worker(nn.Linear(4, 1)) for _ in range(2)]
     )
     seen = see(program)
 
-    assert seen.windows == [2] * 6, seen.outcome
+    assert {*seen.windows} == {2}, seen.outcome
