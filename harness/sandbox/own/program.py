@@ -175,7 +175,8 @@ def _of_a_file(error: OSError) -> Unbound | None:
 
 def _of_absent_data(error: Exception) -> BaseException | None:
     """What is to be said of a failure where something was lent whose form was guessed."""
-    for lent in (arguments, documents, files, tables, pictures, arrays):
+    asked = (arguments,) if tables.of_the_data(error) else ()
+    for lent in (*asked, documents, files, tables, pictures, arrays):
         if found := lent.learned(error):
             return NameScouted(*found)
     if doubted() and "num_samples=0" in str(error):

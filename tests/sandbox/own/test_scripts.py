@@ -143,6 +143,21 @@ def test_an_option_at_which_a_program_fails_is_given_and_no_other(see):
     assert "['1'] config.yaml None" in seen.printed
 
 
+def test_no_option_is_given_where_backward_itself_fails(see):
+    """With another option it might not, and nobody asked for that."""
+    program = """
+parser = argparse.ArgumentParser()
+parser.add_argument("--keep", default=None)
+args = parser.parse_args()
+net = nn.Linear(4, 1)
+loss = net(torch.ones(2, 4)).pow(2).mean()
+for _ in range(5):
+    loss.backward(retain_graph=args.keep)
+"""
+
+    assert see(HEAD + program).outcome.startswith("raised: Trying to backward through the graph")
+
+
 def test_settings_of_a_file_that_is_not_here_go_by_their_names(see):
     program = (
         HEAD
