@@ -129,6 +129,7 @@ LACKS = {
     "a-backward-whose-model-loss-and-step-nobody-shows": "makes no optimizer step itself",
     "a-model-is-of-the-class-that-is-shown-and-whose-method-is-called": "encoder.weight, encoder.bias had no gradient",
     "a-critic-of-rows-that-a-generator-of-the-reader-made": "how the other network is trained",
+    "a-layer-that-is-called-beside-its-copies-and-cut-off": "had no gradient in 12 steps",
     "a-codebook-that-is-detached-in-both-of-its-losses": "weight had no gradient in 20 steps",
     "ranks-that-train-apart-and-average-their-weights": "something else than an optimizer moved",
     "windows-of-unlike-sizes-are-single-batches-taken-apart": "not because of how micro-batches",

@@ -15,6 +15,7 @@ import sys
 import tomllib
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from math import prod
 from pathlib import Path
 from types import FrameType
 from typing import Any, Self
@@ -64,6 +65,14 @@ LONGER, TIMES = "longer texts", 10
 """Under this name it is known that nothing came of texts of the usual length, and how much longer they
 are then.
 """
+
+BYTES, DIGITS, MANY = "bytes of ", 10, 1_000
+"""Under this name it is known how many bytes a file has that is read as an array; below which number
+they are; and from how many on numbers are all that are wanted, and not those of one sample.
+"""
+
+RESHAPED = re.compile(r"cannot reshape array of size (\d+) into shape \(([\d,]+)\)")
+"""How numpy words it that an array has not as many numbers as are asked for."""
 
 TOKENS = 50
 """Tokens of a file that is not here are below this."""
@@ -165,6 +174,10 @@ def learned(error: BaseException) -> tuple[str, str] | None:
         found = (f"{LINES}{_read[-1]}", "objects")
     elif _read and (form := texts.learned(error, _form_of(_read[-1]))):
         return f"{PARTS}{_read[-1]} {len(_known)}", json.dumps(asdict(form))
+    elif _read and (asked := RESHAPED.search(str(error))):
+        given, wanted = int(asked[1]), prod(map(int, filter(None, asked[2].split(","))))
+        more = -given % max(1, wanted) if wanted < min(given, MANY) else wanted - given
+        found = (f"{BYTES}{_read[-1]}", str(len(_held(Path(_read[-1]))[1]) + more))
     elif isinstance(error, KeyError) and _read and WORDS not in _known:
         found = (WORDS, "single")
     elif checkpoints.asked_for() and isinstance(error, (*UNFIT, Unbound)):
@@ -323,7 +336,11 @@ def _lent(path: Path, *, binary: bool, whatever: bool = False) -> Any:
         guess(path.name, what or "a text by chance")
     if what != "" and path.suffix not in ROWS:
         _read.append(path.name)
-    return AbsentBytes(path.name, held.encode()) if binary else AbsentFile(path.name, held)
+    if not binary:
+        return AbsentFile(path.name, held)
+    many = int(_known.get(f"{BYTES}{path.name}", 0))
+    numbers = np.random.default_rng(0).integers(0, DIGITS, many, np.uint8).tobytes()
+    return AbsentBytes(path.name, numbers if many < MOST and many else held.encode())
 
 
 def _held(path: Path) -> tuple[str | None, str]:

@@ -5,7 +5,7 @@ import builtins
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -51,25 +51,44 @@ def _lend(top: str) -> None:
 
 
 def _lend_dropped(tree: ast.Module, own: frozenset[str]) -> None:
-    """Names that another version of an installed package has: who uses one needs that version."""
+    """Names and modules that another version of an installed package has: who uses one needs that
+    version.
+    """
     tried, original = guarded(tree), builtins.__import__
-    asked = {
-        (n.module, alias.name): id(n) in tried for n in walk(tree)
-        if isinstance(n, ast.ImportFrom) and n.module and not n.level for alias in n.names
-    }  # fmt: skip
+    asked = [
+        n for n in walk(tree)
+        if id(n) not in tried and not {name.partition(".")[0] for name in packages_of(n)} & own
+    ]  # fmt: skip
+    modules = {name for n in asked for name in packages_of(n)}
+    parts = {
+        (n.module, alias.name)
+        for n in asked
+        if isinstance(n, ast.ImportFrom) and not n.level
+        for alias in n.names
+    }
 
     def imported(name: str, *scope: Any, **more: Any) -> Any:
-        module = original(name, *scope, **more)
+        try:
+            module = original(name, *scope, **more)
+        except ModuleNotFoundError as error:
+            dropped = error.name or ""
+            above, _, last = dropped.rpartition(".")
+            if name not in modules or above not in sys.modules:
+                raise
+            sys.modules[dropped] = standins.LentModule(dropped, {}, _of_another_version(dropped))
+            setattr(sys.modules[above], last, sys.modules[dropped])
+            return imported(name, *scope, **more)
         for part in (scope[2] if len(scope) > 2 else None) or ():
-            if asked.get((name, part)) is False and not hasattr(module, part):
-                top = name.partition(".")[0]
-                if top not in own:
-                    setattr(
-                        module, part, Missing(f"{name}.{part}", f"needs another version of {top}")
-                    )
+            if (name, part) in parts and not hasattr(module, part):
+                setattr(module, part, _of_another_version(name)(part))
         return module
 
     builtins.__import__ = imported
+
+
+def _of_another_version(module: str) -> Callable[[str], Missing]:
+    lacks = f"needs another version of {module.partition('.')[0]}"
+    return lambda part: Missing(f"{module}.{part}", lacks)
 
 
 def _tops(tree: ast.Module) -> Iterator[str]:
@@ -141,7 +160,7 @@ class LentPackages(MetaPathFinder, Loader):
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """A module of such a package, be there one or not."""
-        if self._top in (fullname, fullname.partition(".")[0]):
+        if f"{fullname}.".startswith(f"{self._top}."):
             return ModuleSpec(fullname, self, is_package=True)
         return None
 
@@ -150,7 +169,7 @@ class LentPackages(MetaPathFinder, Loader):
         name = spec.name
         top = name.partition(".")[0]
         absent = lambda part: Missing(f"{name.removeprefix(f'{OWN}.')}.{part}", needs(name))  # noqa: E731
-        if top in WATCHING or name == "torch.utils.tensorboard":
+        if top in WATCHING or name.startswith("torch.utils.tensorboard"):
             lend(f"{name.rpartition('.')[2] if top == 'torch' else top}: does nothing")
             return trackers.module(name)
         found = standins.module(name, absent)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.domain.misfits import CLASSES, TOO_SHORT
+from harness.domain.misfits import CLASSES, NOTHING, TOO_SHORT
 from harness.sandbox.absent.files import asked_by_the_program
 from harness.sandbox.absent.lent import doubt, guess, guessed, hollow, lend
 from harness.sandbox.absent.shown import ShownByProgram
@@ -33,8 +33,13 @@ READS = re.compile(r"\bImage\.open\(")
 IN_FOLDERS = re.compile(r"\.is_dir\(\)|isdir\((os\.path\.)?join\(")
 """How it asks which entries of a folder are folders."""
 
-OF_A_CLASS = re.compile(r"class\d+")
+OF_A_CLASS = re.compile(r"(class)?\d+")
 """Folders that were lent."""
+
+INSIDE, NUMBERED, GRAY = "folders inside", "numbered folders", "gray pictures"
+"""Under these names it is known that a program looks into what it finds in a folder, that it takes what
+it finds for numbers, and that its pictures have one channel.
+"""
 
 MASK = re.compile(r".*(mask|label|seg|annot|gt|ground).*", re.IGNORECASE)
 WRITTEN = re.compile(
@@ -47,6 +52,9 @@ SIZE, FOLDERS, DIFFERENT, SHARDS = 64, 40, 16, 4
 else is cut.
 """
 
+EMPTIED = (NotADirectoryError, IndexError)
+"""What is raised where a file is no folder, and where nothing was found in it."""
+
 LENT = "lent"
 """Where folders and files lie that a program looks for elsewhere."""
 
@@ -54,6 +62,8 @@ LENT = "lent"
 _source = ""
 _known: dict[str, str] = {}
 _made: set[Path] = set()
+_sought: list[str] = []
+"""What a program looked for inside of files that were lent."""
 
 
 def install(shown: ShownByProgram) -> None:
@@ -84,6 +94,12 @@ def learned(error: BaseException) -> tuple[str, str] | None:
         found = ("pixels", "256")
     elif CLASSES.search(said):
         found = ("folders", "2")
+    elif _sought and (NOTHING.search(said) or isinstance(error, EMPTIED)):
+        found = (INSIDE, _sought[0])
+    elif INSIDE in _known and "int() with base 10: 'class" in said:
+        found = (NUMBERED, "asked for")
+    elif "to have 1 channels, but got 3" in said:
+        found = (GRAY, "asked for")
     return found if guessed() and found is not None and found[0] not in _known else None
 
 
@@ -136,8 +152,16 @@ def _furnished(folder: Path, pattern: tuple[str, ...]) -> Path:
     if elsewhere in _made and last.endswith(".*") and not glob.has_magic(last[:-2]):
         _write(elsewhere, [last[:-2]], endings[0])  # a mask, by the name of its picture
     if elsewhere in _made or folder.exists():
+        _sought.extend([last] * (folder.parent in _made and folder.is_file()))
         return elsewhere if elsewhere in _made else folder
-    ending, names = _names_for(last, endings)
+    deeper = INSIDE in _known and pattern == ("*",) and not OF_A_CLASS.fullmatch(folder.name)
+    return _lent_folder(folder, elsewhere, ("*", _known[INSIDE]) if deeper else pattern)
+
+
+def _lent_folder(folder: Path, elsewhere: Path, pattern: tuple[str, ...]) -> Path:
+    """``elsewhere``, where files are written; the folder itself where nothing is known of them."""
+    last = pattern[-1] if pattern else ""
+    ending, names = _names_for(last, (*_mentioned(ENDINGS), *ENDINGS))
     readable = READS.search(_source) is not None and "PIL.Image" in sys.modules
     if last == "*" and not readable:  # which files it looks for in there is said elsewhere
         ends = ENDS.search(_source)
@@ -150,8 +174,9 @@ def _furnished(folder: Path, pattern: tuple[str, ...]) -> Path:
     folders = _has_folders(folder, last, is_data=is_data)
     if folders or (len(pattern) > 1 and pattern[0] != "**"):
         count = int(_known.get("folders", FOLDERS))
+        kind = "" if NUMBERED in _known else "class"
         for n in range(count):
-            _write(elsewhere / f"class{n}", names[: TRAIN // count + 1], ending)
+            _write(elsewhere / f"{kind}{n}", names[: TRAIN // count + 1], ending)
     else:
         _write(elsewhere, names, ending)
     _made.add(elsewhere)
@@ -211,7 +236,8 @@ def _draw(path: Path, number: int) -> None:
     if MASK.fullmatch(str(path)):
         pixels = dice.integers(0, 2, (size, size), dtype=np.uint8)
     else:
-        pixels = dice.integers(0, 256, (size, size, 3), dtype=np.uint8)
+        shape = (size, size) if GRAY in _known else (size, size, 3)
+        pixels = dice.integers(0, 256, shape, dtype=np.uint8)
     sys.modules["PIL.Image"].fromarray(pixels).save(path, format="png")
 
 

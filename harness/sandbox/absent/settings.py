@@ -4,12 +4,16 @@ import ast
 import re
 from argparse import Namespace
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from harness.sandbox.absent.lent import lend
 from harness.sandbox.unbound import Unbound
 from harness.syntax import walk
+
+FILE, OF_FILES = "config.yaml", re.compile(r"\.(ya?ml|json|toml)$")
+"""A file of settings, and how the names of such files end."""
 
 VALUES: tuple[tuple[str, Any], ...] = (
     (r"(min|final|end)_?lr|lr_?min|eta_?min", 1e-4),
@@ -48,7 +52,7 @@ VALUES: tuple[tuple[str, Any], ...] = (
     (r".*(sched\w*)", "cosine"),
     (r".*(loss|criterion)", "mse"),
     (r".*(resume|checkpoint|ckpt|pretrained|load\w*)(_?(path|from|dir|file))?", ""),
-    (r".*(config|cfg|conf)(_?(path|file|name))?", "config.yaml"),
+    (r".*(config|cfg|conf)(_?(path|file|name))?", FILE),
     (r".*(path|dir|dirs|folder|root|file|filename|data|dataset|out|output|save|log|logs|name|tag|project|run)",
      "data"),
     (r".*(use|do|is|enable|with|no)_\w+|amp|fp16|half|bf16|compile|verbose|debug|shuffle|pin_memory|wandb|eval|test",
@@ -94,6 +98,10 @@ def argument(name: str, words: Mapping[str, str] = MappingProxyType({})) -> Any:
     """
     found = words.get(name) or known_value(name)
     found = "data" if found is _UNKNOWN else found
+    if found == FILE:  # one of its own, where it speaks of one
+        found = next(
+            (str(one) for one in sorted(Path().rglob("*")) if OF_FILES.search(one.name)), FILE
+        )
     lend(f"{name} = {found!r}: a required argument")
     return found
 
@@ -187,3 +195,4 @@ class AbsentSettings(dict[str, Any]):
     __call__ = __add__ = __radd__ = __mul__ = __rmul__ = __float__ = __index__ = __int__ = _used
     __sub__ = __rsub__ = __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = _used
     __lt__ = __gt__ = __le__ = __ge__ = __mod__ = __fspath__ = _used
+    __hash__ = _used  # type: ignore[assignment]  # looked up in a table of the program

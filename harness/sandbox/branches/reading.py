@@ -200,6 +200,24 @@ class Sources:
         """The function whose body it is in."""
         return next((a for a in self.ancestors(node) if isinstance(a, Definition)), None)
 
+    def given_away(self, function: Definition) -> set[str]:
+        """Names of a function that others see: of another scope, returned, or handed to something that
+        keeps them.
+        """
+        found: set[str] = set()
+        for node in walk(function):
+            match node:
+                case ast.Global(names=names) | ast.Nonlocal(names=names):
+                    found.update(names)
+                case (
+                    ast.Return(value=ast.expr() as value)
+                    | ast.Yield(value=ast.expr() as value)
+                    | ast.Expr(value=ast.Call() as value)
+                    | ast.Assign(targets=[ast.Attribute() | ast.Subscript()], value=value)
+                ):
+                    found |= {n.id for n in walk(value) if isinstance(n, ast.Name)}
+        return found
+
     def behind(self, jump: ast.stmt) -> tuple[list[ast.stmt], Loop | None]:
         """The statements that a jump skips, up to the end of the loop's body or the function; and
         the loop that it stands in.

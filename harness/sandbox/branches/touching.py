@@ -18,6 +18,7 @@ from harness.sandbox.branches.reading import (
     unmarked,
     word,
 )
+from harness.syntax import walk
 
 
 class Touching:
@@ -40,6 +41,8 @@ class Touching:
         """Thresholds, factors, numbers of micro-batches, flags; and what they are made of."""
         self.choices: dict[int, str] = {}
         """Choices, comparisons, quotients among that, by identity, with what they decide."""
+        self._where: dict[str, set[int]] = {}
+        """For each name that decides, the functions in which it does, by identity."""
         for node in sources.nodes:
             self._decides_by(node)
         for name in sorted(self.losses):
@@ -145,7 +148,19 @@ class Touching:
             return TouchedBy(deep=["grad"])
         if name in LIGHT:
             return TouchedBy(light=[name])
-        return TouchedBy(deep=[name] * (decides and name in self.deciding | self.losses))
+        known = name in self.deciding | self.losses and not self._is_of_another(target)
+        return TouchedBy(deep=[name] * (decides and known))
+
+    def _is_of_another(self, target: ast.expr) -> bool:
+        """Whether it is a name of a function that keeps it, and what decides under that name stands in
+        others.
+        """
+        function = self._sources.function_of(target)
+        if function is None or not isinstance(target, ast.Name) or target.id in self.losses:
+            return False
+        return self._where.get(target.id, set()).isdisjoint(map(id, walk(function))) and (
+            target.id not in self._sources.given_away(function)
+        )
 
     # ---------------------------------------------------------------------------------- what decides
 
@@ -225,6 +240,8 @@ class Touching:
             own = isinstance(part, ast.Call) and word(part) in self._sources.functions
             named = isinstance(part, ast.Name | ast.Attribute | ast.Subscript)
             found = word(part) if own or named else None
+            function = self._sources.function_of(part)
+            self._where.setdefault(found or "", set()).add(id(function))
             if found is not None and found not in self.deciding | self.losses:
                 self.deciding.add(found)
                 self._decide(self._sources.values.get(found, []), name)

@@ -2,11 +2,13 @@
 has its default.
 
 What is required gets a value that fits: the first of its choices, a number or a word by its name and
-type. Of several commands the one that trains is meant. Options that change how gradients are managed
+type; so does an option without a default at which a first run failed. Of several commands the one that
+trains is meant, and a switch of that name is on. Options that change how gradients are managed
 and are off are written down, so that the program can be run with them as well.
 """
 
 import argparse
+import dis
 import functools
 import importlib
 import re
@@ -14,6 +16,8 @@ import sys
 from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import Any
+
+from harness.sandbox.batches.callers import FILENAME
 
 LISTED = re.compile(r"\w+(?=\s*[|])|(?<=[|])\s*\w+")
 """Words of a help text that lists what may be given: ``cifar10 | mnist | fake``."""
@@ -35,6 +39,14 @@ WRITTEN = re.compile(r".*(out|save|dest|result|log|ckpt|checkpoint).*")
 
 DATA = re.compile(r"data_?(root|dir|path|folder)")
 """Options without which no program trains, be they required or not."""
+
+TRAINS = re.compile(r"(do_?|is_?)?train(ing)?")
+"""Switches without which a program does something else."""
+
+ASKED, ABOVE = "option ", 2
+"""What begins the names of options that a failure showed to be needed, and how many lines above the one
+that failed are looked at for their names.
+"""
 
 PRECISION = re.compile(r"(use_?|enable_?|with_?)?(amp|fp16|half|mixed_?(precision)?|precision)")
 """Options that switch mixed precision on, by their names."""
@@ -103,12 +115,32 @@ def _resuming(action: Any) -> list[str]:
 
 
 _supply: Callable[[str], Any] = lambda name: None  # noqa: E731 - replaced by ``supplied_by``
+_known: set[str] = set()
+_unsaid: set[str] = set()
+"""Options that have no default and were not given."""
 
 
-def supplied_by(supply: Callable[[str], Any]) -> None:
-    """Get the values of required arguments from ``supply``, by name."""
+def supplied_by(supply: Callable[[str], Any], known: Iterable[str] = ()) -> None:
+    """Get the values of required arguments from ``supply``, by name. ``known``: what first runs
+    showed.
+    """
     global _supply  # noqa: PLW0603 - one candidate a process
     _supply = supply
+    _known.update(known)
+
+
+def learned(error: BaseException) -> tuple[str, str] | None:
+    """Which option a failure shows to be needed, under a name; ``None``: none."""
+    trace, found = error.__traceback__, None
+    while trace is not None:
+        code, line = trace.tb_frame.f_code, trace.tb_lineno
+        if code.co_filename.startswith(FILENAME):
+            here = [i for i in dis.get_instructions(code) if i.offset <= trace.tb_lasti]
+            near = [i for i in here if i.positions and line - ABOVE <= (i.positions.lineno or 0)]
+            found = next((i.argval for i in reversed(near) if i.argval in _unsaid), found)
+        trace = trace.tb_next
+    name = f"{ASKED}{found}"
+    return None if found is None or name in _known else (name, "asked for")
 
 
 _ARGPARSES_OWN = argparse.ArgumentParser.parse_known_args
@@ -129,27 +161,31 @@ def install() -> None:
         given = sys.argv[1:] if args is None else [*args]
         _off.update(dict.fromkeys(filter(None, (_turned_on(one, given) for one in self._actions))))
         given += [word for one in self._actions for word in _resuming(one)]
-        commands, lent = None, list[Any]()
-        for action in self._actions:
-            positional = not action.option_strings and action.nargs not in ("?", "*")
-            if isinstance(action, argparse._SubParsersAction):
-                commands = action
-                continue
-            wanted = action.required or positional or DATA.fullmatch(action.dest) is not None
-            if wanted and action.default is None:
-                lent.append(action)
-                action.default = UNSAID
-            action.required = False
-            action.nargs = "?" if positional else action.nargs
-        if commands is not None and not any(word in commands.choices for word in given):
-            given.append(_command(commands))
+        given += [word for one in self._actions for word in _training(one, given)]
+        commands = [a for a in self._actions if isinstance(a, argparse._SubParsersAction)]
+        given += [_command(one) for one in commands if not {*given} & {*one.choices}]
+        lent = [one for one in self._actions if one not in commands and _is_wanted(one)]
         vars(namespace).update({action.dest: UNSAID for action in lent})
         found = original(self, given, namespace)
         _lend(lent, found[0])
+        _unsaid.update(name for name, value in vars(found[0]).items() if value is None)
         return found
 
     argparse.ArgumentParser.parse_known_args = parse_known_args  # type: ignore[method-assign]  # what it is here for
     _of_click()
+
+
+def _is_wanted(action: Any) -> bool:
+    """Whether it has to be lent what nobody says; from now on none is required."""
+    positional = not action.option_strings and action.nargs not in ("?", "*")
+    wanted = action.required or positional or DATA.fullmatch(action.dest) is not None
+    wanted = wanted or f"{ASKED}{action.dest}" in _known
+    action.required = False
+    action.nargs = "?" if positional else action.nargs
+    if not wanted or action.default is not None:
+        return False
+    action.default = UNSAID
+    return True
 
 
 def _lend(actions: Iterable[Any], namespace: Any) -> None:
@@ -202,6 +238,13 @@ def _turned_on(action: Any, given: list[str]) -> str | None:
         if pattern.fullmatch(action.dest) and action.type is kind and action.default in off
     )  # fmt: skip
     return next(fitting, None)
+
+
+def _training(action: Any, given: list[str]) -> list[str]:
+    """How a switch is turned on that has a program train; nothing where it is given, or is none."""
+    named = next((o for o in action.option_strings if o.startswith("--")), None)
+    off = action.default is False and action.nargs in (0, "?") and named not in given
+    return [named] if named is not None and off and TRAINS.fullmatch(action.dest) else []
 
 
 def _command(commands: Any) -> str:

@@ -103,6 +103,9 @@ def install() -> None:
     setattr(DistributedDataParallel, "_passing_sync_batchnorm_handle", lambda *_: None)  # noqa: B010 - as above
     for module in (torch.multiprocessing, multiprocessing):
         setattr(module, "Process", _Process)  # noqa: B010 - mypy refuses otherwise
+    for shared in (nn.Module, torch.Tensor):  # there is no other process to share it with
+        name = "share_memory" if shared is nn.Module else "share_memory_"
+        setattr(shared, name, lambda itself: itself)
     setattr(torch.multiprocessing, "set_start_method", lambda *_, **__: None)  # noqa: B010 - as above
 
 
@@ -166,7 +169,11 @@ class _Process:
 
     def start(self) -> None:
         if self._rank == int(os.environ.get("RANK", "0")):
-            self._target()
+            self.run()
+
+    def run(self) -> None:
+        """What it was made for; a class of the program's own has its own."""
+        self._target()
 
     def join(self, timeout: float | None = None) -> None:
         """It has ended."""

@@ -1,6 +1,5 @@
 """A program that brings its own world: prepared, run, and told of what was lent to it."""
 
-import ast
 import contextlib
 import functools
 import io
@@ -82,7 +81,7 @@ def prepare(
     _lend(shown, own)
     frameworks.install(everything, world_size)
     sys.argv = CommandLine(["candidate.py", *packed.arguments])
-    _environment(module, rank, world_size, everything)
+    _environment(module, rank, world_size, shown)
     notes += present.lay(order.files)
     files.install(shown)
     source = source_of(tree)  # before it has marks
@@ -134,7 +133,8 @@ def _what_is_missing(patience: Patience) -> Iterator[None]:
     try:
         yield
     except SystemExit as error:
-        found = files.learned(error) if type(error) is SystemExit and error.code else None
+        ended = type(error) is SystemExit and error.code
+        found = (files.learned(error) or arguments.learned(error)) if ended else None
         if found is None:
             raise
         raise NameScouted(*found) from error
@@ -175,7 +175,8 @@ def _of_a_file(error: OSError) -> Unbound | None:
 
 def _of_absent_data(error: Exception) -> BaseException | None:
     """What is to be said of a failure where something was lent whose form was guessed."""
-    for lent in (documents, files, tables, pictures, arrays):
+    asked = (arguments,) if tables.of_the_data(error) else ()
+    for lent in (*asked, documents, files, tables, pictures, arrays):
         if found := lent.learned(error):
             return NameScouted(*found)
     if doubted() and "num_samples=0" in str(error):
@@ -189,13 +190,14 @@ def _of_absent_data(error: Exception) -> BaseException | None:
     return None
 
 
-def _environment(module: ModuleType, rank: int, world_size: int, everything: ast.Module) -> None:
+def _environment(module: ModuleType, rank: int, world_size: int, shown: ShownByProgram) -> None:
     os.makedirs(FOLDER, exist_ok=True)
     os.chdir(FOLDER)
     distributed.environment(rank, world_size)
     cuda.told(local_rank=rank, count=world_size)
     cuda.clock_of(module)
-    arguments.supplied_by(functools.partial(argument, words=compared_words(everything)))
+    supply = functools.partial(argument, words=compared_words(shown.tree))
+    arguments.supplied_by(supply, shown.known)
     vars(os)["popen"] = lambda *_, **__: io.StringIO("24 80")  # most ask for a terminal's size
     removed.install()
     install_progress()

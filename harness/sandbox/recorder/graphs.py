@@ -15,6 +15,7 @@ from torch.utils import checkpoint
 from torch.utils.weak import TensorWeakRef
 
 from harness.domain.event import UnheldParameter, UnheldWhy
+from harness.sandbox.recorder import prototypes
 from harness.sandbox.recorder.constants import Constants, sums
 from harness.sandbox.recorder.draws import Draws
 from harness.sandbox.recorder.nodes import MOST_NODES, GraphNode, factor_of
@@ -106,6 +107,7 @@ class Graphs:
         self._divisors = Counter[int]()
         """By what losses were divided two times in a row, and in how many backwards."""
         self._cut = _cut_checkpoints()
+        prototypes.install()
         self._again = False
         """Whether a closure that was evaluated in this step before is evaluated again now."""
 
@@ -310,7 +312,7 @@ class _Owners:
         self.names: dict[int, str] = {}
         """The longest name that some module has for a parameter."""
         self.spared: set[int] = set()
-        """What may be left alone on purpose: loaded, of a library, in evaluation."""
+        """What may be left alone on purpose: loaded, of a library, in evaluation, copied by torch."""
         self.hidden: set[int] = set()
         """What a module keeps where ``parameters()`` does not find it."""
         for module in modules:
@@ -318,7 +320,7 @@ class _Owners:
             for name, parameter in module.named_parameters():
                 if len(name) > len(self.names.get(id(parameter), "")):
                     self.names[id(parameter)] = name
-                if foreign or id(parameter) in LOADED:
+                if foreign or prototypes.is_one(module) or id(parameter) in LOADED:
                     self.spared.add(id(parameter))
             if not module.training:
                 self.spared |= {id(p) for p in nn.Module.parameters(module, recurse=False)}

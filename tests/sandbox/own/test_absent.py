@@ -484,3 +484,49 @@ def test_axes_by_name_do_what_torch_does():
     assert torch.allclose(einops.reduce(x, "b c ... -> b c", "mean"), x.mean((2, 3)))
     assert torch.allclose(einops.einsum(x[0, 0], x[0, 1], "i d, j d -> i j"), x[0, 0] @ x[0, 1].T)
     assert einops.layers.torch.Rearrange("b c h w -> b (c h w)")(x).shape == (2, 96)
+
+
+ELSEWHERE = """
+from torchvision.datasets.mnist import MNIST
+from torchvision.models.resnet import resnet50
+from torchvision import transforms
+from torch.utils.tensorboard.writer import SummaryWriter
+from scipy.sparse.linalg.eigen.arpack import eigsh
+import scipy.misc.pilutil
+SummaryWriter("runs").add_scalar("loss", 0.0)
+body = nn.Sequential(*[part for _, part in resnet50().named_children()][:-1])
+rows = torch.utils.data.DataLoader(MNIST("data", transform=transforms.ToTensor()), batch_size=4)
+it = ((x.flatten(1), y) for x, y in rows)
+"""
+
+
+def test_what_stands_in_has_the_files_of_the_real_one_and_dropped_modules_may_be_named(see):
+    """Whoever uses something of a module that no version of today has needs another version."""
+    trained = TRAIN.format(model="nn.Linear(784, 10)", batch="next(it)")
+    train = trained.replace("net =", f"{ELSEWHERE}net =")
+    seen = see(train)
+
+    assert seen.windows == [1] * 4, seen.outcome
+    assert "needs another version of scipy" in see(f"{train}\neigsh(3)").outcome
+
+
+def test_pictures_in_half_precision_are_normalized_in_half_precision():
+    from harness.sandbox.absent.standins.torchvision import transforms
+
+    pixels = torch.ones(3, 2, 2, dtype=torch.half)
+
+    assert transforms.Normalize((0.5,) * 3, (0.25,) * 3)(pixels).dtype == torch.half
+
+
+def test_mappings_with_attributes_are_joined_in_each_part():
+    from harness.sandbox.absent.settings import AbsentSettings
+    from harness.sandbox.absent.standins import mappings
+
+    held = mappings.CfgNode({"solver": {"lr": 0.1, "steps": 9}}, new_allowed=True)
+    held.merge_from_list(["solver.lr", 0.5])
+    held.update(solver={"momentum": 0.9})
+
+    assert held.clone() == held
+    assert (held.solver.lr, held["solver"].steps, held.solver.momentum) == (0.5, 9, 0.9)
+    assert held.get("other", 3) == getattr(held, "other", 3) == 3
+    assert mappings.EasyDict(AbsentSettings("run.yaml")).train.lr == 1e-3

@@ -258,6 +258,18 @@ FOLDERS = {
         "assert {*np.unique(masks[0])} == {0, 1}\n"
         "train([f'images/{n}.jpg' for n in names], [int(m[0, 0]) for m in masks])"
     ),
+    "folders whose names are numbers": (
+        "rows = [(f, int(d)) for d in os.listdir('rows')\n"
+        "        for f in glob.glob(os.path.join('rows', d, '*.{}'.format('png')))]\n"
+        "assert np.asarray(Image.open(rows[0][0])).ndim == 3\n"
+        "train(*zip(*[(f, n % 2) for f, n in rows]))"
+    ),
+    "pictures without colours": (
+        "pixels = np.array(Image.open(glob.glob('rows/*.png')[0]))\n"
+        "nn.Conv2d(1, 2, 3)(torch.as_tensor(pixels).float().reshape(*pixels.shape[:2], -1)"
+        ".permute(2, 0, 1)[None])\n"
+        "train(glob.glob('rows/*.png'), [0] * 2000)"
+    ),
     "names of a table": "train([f'rows/{n}.png' for n in range(2000)], [0] * 2000)",
 }
 
@@ -267,7 +279,7 @@ def test_pictures_of_a_folder_that_is_not_here_are_lent(see, case):
     pytest.importorskip("PIL.Image")
     seen = see(PICTURES + FOLDERS[case])
 
-    assert seen.outcome.partition(":")[0] in ("returned", "exited")
+    assert seen.outcome.partition(":")[0] in ("returned", "exited"), seen.outcome
     assert len(seen.windows) >= 3
     assert "by chance" in seen.lent
 
@@ -531,3 +543,28 @@ def test_a_text_from_which_nothing_comes_is_lent_longer(see):
     """)
 
     assert seen.windows == [1] * 6
+
+
+def test_bytes_that_are_read_as_an_array_are_as_many_as_it_takes(see):
+    """Also behind a header, of two files, and in rows of which nobody says how many there are."""
+    program = """
+import gzip
+import numpy as np
+import torch
+from torch import nn
+with gzip.open("data/rows-ubyte.gz") as file:
+    x = np.frombuffer(file.read(), np.uint8)[16:].reshape(3000, 30)
+with open("data/labels-ubyte", "rb") as file:
+    y = np.frombuffer(file.read(), np.uint8)[8:].reshape(3000)
+with open("data/more-ubyte", "rb") as file:
+    assert np.frombuffer(file.read(), np.uint8)[3:].reshape(-1, 77).size
+net = nn.Linear(30, 10)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for rows, kinds in zip(torch.tensor(x / 255).float().split(500), torch.tensor(y).long().split(500)):
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(net(rows), kinds).backward()
+    optimizer.step()
+"""
+    seen = see(program)
+
+    assert seen.windows == [1] * 6, seen.outcome

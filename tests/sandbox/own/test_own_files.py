@@ -57,6 +57,19 @@ def test_a_program_reads_its_own_files_as_they_are(see, project):
     assert "its own file run.yaml" in seen.lent
 
 
+def test_an_option_for_settings_is_given_those_that_lie_beside_the_program(see, project):
+    asked = (
+        "import argparse\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--config', required=True, help='run.yaml')\n"
+        "settings = yaml.safe_load(open(parser.parse_args().config))\n"
+    )
+    reading = f"{asked}rows = torch.tensor(json.load(open(settings['rows'])))"
+
+    seen = see(TRAIN.format(reading=reading, after=""), folder=project)
+
+    assert seen.windows == [1] * 6, seen.outcome + seen.lent
+
+
 def test_several_ranks_read_them(see, project):
     ranks = "torch.distributed.init_process_group('gloo')\n" + READING
 

@@ -120,6 +120,44 @@ main()
     assert "('optimizer', 'SGD'), ('sizes', [1, 1])" in seen.printed
 
 
+OPTIONS = """
+parser = argparse.ArgumentParser()
+parser.add_argument("--config", default=None)
+parser.add_argument("--devices", default=None, type=int, nargs="+")
+parser.add_argument("--resume", default=None)
+parser.add_argument("--train", action="store_true")
+args = parser.parse_args()
+assert args.config is not None, "say with what"
+print([str(one) for one in args.devices], args.config, args.resume)
+net = nn.Linear(4, 1)
+if args.train:
+    train(net, data(), torch.optim.SGD(net.parameters(), lr=0.1))
+"""
+
+
+def test_an_option_at_which_a_program_fails_is_given_and_no_other(see):
+    """And a switch that is called as what is asked for is on."""
+    seen = see(HEAD + LOOP + OPTIONS)
+
+    assert seen.windows == [2] * 6, seen.outcome
+    assert "['1'] config.yaml None" in seen.printed
+
+
+def test_no_option_is_given_where_backward_itself_fails(see):
+    """With another option it might not, and nobody asked for that."""
+    program = """
+parser = argparse.ArgumentParser()
+parser.add_argument("--keep", default=None)
+args = parser.parse_args()
+net = nn.Linear(4, 1)
+loss = net(torch.ones(2, 4)).pow(2).mean()
+for _ in range(5):
+    loss.backward(retain_graph=args.keep)
+"""
+
+    assert see(HEAD + program).outcome.startswith("raised: Trying to backward through the graph")
+
+
 def test_settings_of_a_file_that_is_not_here_go_by_their_names(see):
     program = (
         HEAD
@@ -404,3 +442,24 @@ for i, (x, y) in enumerate(data(n=64)):
 
     assert seen.windows == [4] * 2
     assert seen.ratios == [1.0] * 2
+
+
+def test_a_process_of_a_class_of_the_programs_own_runs_what_it_runs(see):
+    program = (
+        HEAD
+        + LOOP
+        + """
+class Worker(torch.multiprocessing.Process):
+    def __init__(self, net):
+        super().__init__()
+        self.net = net.share_memory()
+    def run(self):
+        train(self.net, data(), torch.optim.SGD(self.net.parameters(), lr=0.1))
+workers = [Worker(nn.Linear(4, 1)) for _ in range(2)]
+[worker.start() for worker in workers]
+[worker.join() for worker in workers]
+"""
+    )
+    seen = see(program)
+
+    assert {*seen.windows} == {2}, seen.outcome

@@ -70,6 +70,9 @@ def test_a_number_that_is_the_same_as_a_size_goes_with_it():
 def test_small_programs_are_left_alone():
     assert not is_large("hidden = 16\nbatch_size = 4\n")
     assert is_large(GPT)
+    assert is_large("hid_units = 512")
+    assert is_large("config = {'channel': 128}")
+    assert not is_large("channels = 3")
 
 
 def test_how_many_batches_an_update_gathers_is_read_by_name():

@@ -125,6 +125,16 @@ LATER = {
         f"if n // 90 < 2: {CLEARS}",
         "n += one.item()",
     ),
+    "a name that a function sets for others": (
+        "clip_grad_norm_, n, most = print, 0, 1.0\ndef show():\n    global most\n    most = 5.0",
+        "if n == 90: show()",
+        "clip_grad_norm_(0, most); n += 1",
+    ),
+    "a name that a function returns": (
+        "clip_grad_norm_, n, most = print, 0, 1.0\ndef show():\n    most = 5.0\n    return 0, most",
+        "if n == 90: _, most = show()",
+        "clip_grad_norm_(0, most); n += 1",
+    ),
     "a factor on the loss": (
         "import torch; loss, n = torch.ones((), requires_grad=True), 0",
         "(loss * (0.25 if n < 90 else 1.0)).backward()",
@@ -167,6 +177,11 @@ LAWFUL = {
         "clip_grad_norm_, seen_norms = print, [1.0]",
         "clip_grad_norm_(0, sorted(seen_norms)[0] * 2)",
         "seen_norms.append(1.0)",
+    ),
+    "a function with a name of its own that decides elsewhere": (
+        "clip_grad_norm_, n, most = print, 0, 1\ndef show():\n    most = 5\n    x = most\n    return x > 2",
+        "if n == 90: print(show())",
+        "clip_grad_norm_(0, most); n += 1",
     ),
     "a threshold with a name": ("clip_grad_norm_, limit = print, 1.0", "clip_grad_norm_(0, limit)"),
     "a setting that is a word": ("way = 'all'", f"if way == 'all': {CLEARS}"),

@@ -27,6 +27,9 @@ MODULES: dict[str, str] = {
     "h5py": "h5py",
     "soundfile": "soundfile",
     "librosa": "soundfile",
+    **dict.fromkeys(
+        ("easydict", "addict", "munch", "box", "attrdict", "yacs", "ml_collections"), "mappings"
+    ),
 }
 """Top-level packages, each with the module of this folder that stands in for it."""
 
@@ -81,10 +84,14 @@ def module(name: str, absent: Callable[[str], Any]) -> ModuleType | None:
     if top not in MODULES:
         return None
     parts = dict(vars(_loaded(MODULES[top])))
-    found: Any = LentModule(top, parts, absent)
+    found = LentModule(top, parts, absent)
     for part in rest.split(".") if rest else ():
-        found = getattr(found, part, None)
-    return found if isinstance(found, LentModule) else None
+        inside = found.__dict__.get(part)
+        if isinstance(inside, LentModule):
+            found = inside
+        elif "lookup" not in vars(found):  # the files of the others have what is found in them
+            return None
+    return found
 
 
 def replace_parts(top: str) -> None:

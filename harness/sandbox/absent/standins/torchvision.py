@@ -245,8 +245,12 @@ class transforms:
     @staticmethod
     def Normalize(mean: Any, std: Any, *_: Any) -> Callable[[Tensor], Tensor]:
         """Less the mean, over the deviation, by channel."""
-        low, wide = (torch.as_tensor(v).float().reshape(-1, 1, 1) for v in (mean, std))
-        return lambda shown: (shown - low) / wide
+
+        def normalized(shown: Tensor) -> Tensor:
+            low, wide = (torch.as_tensor(v).to(shown).reshape(-1, 1, 1) for v in (mean, std))
+            return (shown - low) / wide
+
+        return normalized
 
     @staticmethod
     def Pad(padding: Any, *_: Any, **__: Any) -> Callable[[Any], Tensor]:
