@@ -27,6 +27,7 @@ from harness.sandbox.own.modules import Repository
 from harness.sandbox.own.patience import Patience
 from harness.sandbox.ranks import sow
 from harness.sandbox.ready import ReadyProgram
+from harness.sandbox.recorder.rates import rates_of
 
 GOES_ON = 8
 """Steps that are enough after a state was saved, or taken up."""
@@ -154,7 +155,7 @@ class Watched:
         self.steps.append(
             StepTaken(
                 optimizer=self._number(optimizer),
-                rates=tuple(float(group["lr"]) for group in groups[:GROUPS] if "lr" in group),
+                rates=rates_of(optimizer)[:GROUPS],
                 with_gradient=sum(p.grad is not None for g in groups for p in g["params"]),
                 held=self._held(optimizer) if new else None,
                 numbers=self._numbers(),

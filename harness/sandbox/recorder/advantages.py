@@ -63,12 +63,14 @@ class Advantages:
         self.consumed = 0
         """Steps that consumed such a gradient."""
         self._sent = Sent()
+        self.acts = False
+        """Whether a log-probability was asked for: who acts may cut states off between two acts."""
 
     def install(self) -> None:
         """Patch the distributions of torch; those of a program ask these, or override none."""
         for cls in _subclasses(Distribution):
             for name in vars(cls).keys() & {*MARKED}:
-                setattr(cls, name, _marking(name, vars(cls)[name]))
+                setattr(cls, name, self._marking(name, vars(cls)[name]))
 
     def before_backward(self, roots: Iterable[Tensor]) -> None:
         """A loss goes backward."""
@@ -81,17 +83,17 @@ class Advantages:
         """An optimizer is about to consume what lies in ``.grad``."""
         self.consumed += self._sent.consumed_by(optimizer)
 
+    def _marking(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def marked(of: Distribution, *args: Any, **kwargs: Any) -> Any:
+            self.acts = self.acts or name == "log_prob"
+            result = function(of, *args, **kwargs)
+            if isinstance(result, Tensor) and result.grad_fn is not None:
+                node: GraphNode = result.grad_fn
+                node.metadata[name] = id(of)
+            return result
 
-def _marking(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def marked(of: Distribution, *args: Any, **kwargs: Any) -> Any:
-        result = function(of, *args, **kwargs)
-        if isinstance(result, Tensor) and result.grad_fn is not None:
-            node: GraphNode = result.grad_fn
-            node.metadata[name] = id(of)
-        return result
-
-    return marked
+        return marked
 
 
 def _of_the_critic(root: GraphNode) -> list[Tensor]:

@@ -6,6 +6,7 @@ from weakref import WeakSet
 
 from torch.optim import Optimizer
 
+from harness.sandbox.recorder.rates import rates_of
 from harness.sandbox.recorder.tape import Tape
 
 APART = 2.0
@@ -57,7 +58,7 @@ class OwnOptimizers:
         rates = self._apart.get(id(optimizer))
         if rates is not None:
             rates.steps += 1
-            if len({*_rates(optimizer)}) > 1:
+            if len({*rates_of(optimizer)}) > 1:
                 del self._apart[id(optimizer)]
 
     def made_equal(self) -> tuple[float, ...]:
@@ -80,12 +81,14 @@ class OwnOptimizers:
         return list(self._optimizers)
 
     def _note_rates(self, optimizer: Optimizer) -> None:
-        scaled = tuple(
-            float(g["lr"]) * next((float(g[key]) for key in SCALES if key in g), 1.0)
-            for g in optimizer.param_groups
-            if "lr" in g
-        )
-        rates = _rates(optimizer) if len({*_rates(optimizer)}) > 1 else scaled
+        rates = rates_of(optimizer)
+        if len({*rates}) == 1:
+            scales = [
+                next((g[key] for key in SCALES if key in g), 1.0) for g in optimizer.param_groups
+            ]
+            rates = tuple(
+                r * s for r, s in zip(rates, scales, strict=False) if isinstance(s, float)
+            )
         self._apart.pop(id(optimizer), None)
         if rates and max(rates) >= APART * min(rates) > 0.0:
             self._apart[id(optimizer)] = _Rates(min(rates), max(rates))
@@ -93,7 +96,3 @@ class OwnOptimizers:
     def _parameters(self) -> list[Any]:
         groups = (group for optimizer in self._optimizers for group in optimizer.param_groups)
         return [p for group in groups for p in group["params"]]
-
-
-def _rates(optimizer: Optimizer) -> tuple[float, ...]:
-    return tuple(float(g["lr"]) for g in optimizer.param_groups if "lr" in g)

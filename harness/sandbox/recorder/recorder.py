@@ -194,7 +194,7 @@ class Recorder:
             "states_of_others": self.states.of_others,
             "zero_factors": self.steps.zero_factors()[:8],
             "stale_statistics": self.statistics.stale(self.steps.has_trained)[:8],
-            "states_cut": self.recurrences.windows_cut,
+            "states_cut": 0 if self.advantages.acts else self.recurrences.windows_cut,
             "rate_as_factor": self.schedulers.rate_as_factor(),
             "rates_made_equal": () if self.schedulers.has_made() else self.owned.made_equal(),
             "unmoved_schedules": self.schedulers.unmoved()[:8],
@@ -213,8 +213,7 @@ class Recorder:
         self.recurrences.before_backward()
 
     def _misused(self) -> tuple[str, ...]:
-        told = dict.fromkeys(self.signs.of_policies, True)
-        told["a classifier of a loss that is made large"] = self.signs.trains_to_be_wrong
+        told = dict.fromkeys(self.signs.told(), True)
         if self.graphs is not None:
             lost = self.graphs.lost_weights
             told |= {

@@ -13,6 +13,7 @@ from torch.optim import Optimizer, lr_scheduler
 
 from harness.domain.event import ScheduleCourse, SchedulerStep
 from harness.sandbox.batches.callers import FILENAME
+from harness.sandbox.recorder.rates import rates_of
 from harness.sandbox.recorder.tape import Tape
 
 FARTHEST = 20_000
@@ -186,7 +187,7 @@ def _course(rates: list[float], passes: int, batches: int, *, whole: bool) -> Sc
 def _rates(scheduler: Any) -> tuple[float, ...]:
     """Learning rate of every group; none where it holds no optimizer of its own."""
     optimizer = getattr(scheduler, "optimizer", None)
-    return tuple(float(g["lr"]) for g in optimizer.param_groups) if optimizer is not None else ()
+    return rates_of(optimizer) if optimizer is not None else ()
 
 
 def _planned(scheduler: Any) -> int | None:

@@ -45,15 +45,17 @@ class Signs:
 
     def __init__(self) -> None:
         """No loss was seen yet."""
-        self.of_policies: dict[str, None] = {}
-        """What losses of policies were given: ``a policy's loss of its entropy with a plus``."""
+        self._of_policies: dict[str, None] = {}
+        self._goes_up = False
         self._against = 0
         self._sent = Sent()
 
-    @property
-    def trains_to_be_wrong(self) -> bool:
-        """Whether steps went up a classifier's loss, in parameters that nothing else trains."""
-        return self._against >= OFTEN
+    def told(self) -> tuple[str, ...]:
+        """What losses were given: ``a policy's loss of its entropy with a plus``."""
+        if self._goes_up:
+            return ()
+        wrong = ("a classifier of a loss that is made large",) * (self._against >= OFTEN)
+        return (*self._of_policies, *wrong)
 
     def before_backward(self, roots: Iterable[Tensor]) -> None:
         """A loss goes backward."""
@@ -63,7 +65,8 @@ class Signs:
                 self._look_at(root.grad_fn)
 
     def at_step(self, optimizer: Optimizer) -> None:
-        """An optimizer is about to consume what lies in ``.grad``."""
+        """An optimizer is about to consume gradients. One that goes up wants other signs."""
+        self._goes_up = self._goes_up or any(g.get("maximize") for g in optimizer.param_groups)
         self._against += self._sent.consumed_by(optimizer)
 
     def _look_at(self, root: GraphNode) -> None:
@@ -72,10 +75,10 @@ class Signs:
             kind = kind_of(term.node)
             bounds = (kind == "Minimum") is not term.positive
             if kind in ("Minimum", "Maximum") and not bounds and _is_surrogate(term.node):
-                self.of_policies[f"a surrogate of the {kind.lower()} of its two products"] = None
+                self._of_policies[f"a surrogate of the {kind.lower()} of its two products"] = None
             elif "entropy" in term.node.metadata and term.positive:
                 if _is_a_policys(term.node, root):
-                    self.of_policies["a policy's loss of its entropy with a plus"] = None
+                    self._of_policies["a policy's loss of its entropy with a plus"] = None
             elif CLASSES.fullmatch(kind) and term.subtracted and not term.positive:
                 made_large += [] if list(term.node._input_metadata[0].shape) else [term.node]
         others = leaves_of(root, without=made_large) if made_large else {}

@@ -65,7 +65,7 @@ class Statistics:
         found = dict(self._asked)
         for module in self._untouched:
             parameters = [*nn.Module.parameters(module)]
-            averaged = all(p._version > WRITTEN for p in parameters)  # in place, again and again
+            averaged = all(_versions(p) > WRITTEN for p in parameters)  # in place, again and again
             if (
                 averaged
                 and all(map(_is_new, _norms(module)))
@@ -73,6 +73,11 @@ class Statistics:
             ):
                 found[type(module).__name__] = None
         return tuple(found)
+
+
+def _versions(parameter: nn.Parameter) -> int:
+    """How often it was written to in place; what was made for inference does not count that."""
+    return 0 if parameter.is_inference() else parameter._version
 
 
 def _norms(module: nn.Module) -> list[_BatchNorm]:

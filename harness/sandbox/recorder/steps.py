@@ -15,6 +15,7 @@ from torch.optim import Optimizer
 
 from harness.domain.event import OptimizerStep, ParameterGroup
 from harness.sandbox.recorder.memories import Memories
+from harness.sandbox.recorder.rates import rates_of
 from harness.sandbox.recorder.tape import Blob, Tape, dense
 
 StepFunction = Callable[..., Any]
@@ -77,7 +78,7 @@ class Steps:
 
     def learning_rates(self) -> tuple[float, ...]:
         """Learning rate of every group of every optimizer that has stepped."""
-        return tuple(float(g["lr"]) for o in self._numbers for g in o.param_groups if "lr" in g)
+        return tuple(rate for optimizer in self._numbers for rate in rates_of(optimizer))
 
     def has_stepped(self, optimizer: Optimizer) -> bool:
         """Whether it made a step before."""

@@ -18,6 +18,12 @@ MEAN = re.compile(
 """Means, and losses that are one by default."""
 
 
+SHAPED = re.compile(
+    r"Unsqueeze|(Unsafe)?View|Reshape(Alias)?|Index|Select|Slice|T|Transpose|Expand"
+)
+"""Who gives a column this shape on purpose compares each with each."""
+
+
 def weigh_nothing(nodes: Iterable[GraphNode]) -> str | None:
     """What weights were multiplied with, so that they are lost; ``None`` where none are."""
     for node in nodes:
@@ -44,7 +50,10 @@ def compares_all(nodes: Iterable[GraphNode]) -> str | None:
         while waiting:  # down through what is done to each of the differences
             one = waiting.pop()
             made_of = inputs_of(one)
-            columns = [child for child in made_of if _shape(child) == [sizes[0], 1]]
+            columns = [
+                child for child in made_of
+                if _shape(child) == [sizes[0], 1] and not SHAPED.fullmatch(kind_of(child))
+            ]  # fmt: skip
             if kind_of(one) in ("Sub", "Rsub") and len(made_of) == len(columns) == 1:
                 return f"({sizes[0]}, 1) beside ({sizes[0]},)"
             waiting += [child for child in made_of if _shape(child) == sizes]
