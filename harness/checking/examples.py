@@ -170,7 +170,7 @@ def _decide(one: _One) -> tuple[Decision, BlockInContext | None, Ended | None]:
     program, seen, found = _run(one)
     evidence, tested = _evidence(one, program, seen)
     prints = _prints(one, program, seen)
-    shown = tuple(proven(program, seen.program.texts))
+    shown = tuple(proven(program, seen.program))
     evidence = replace(
         evidence,
         faults=(*evidence.faults, *shown),
