@@ -170,7 +170,7 @@ def _decide(one: _One) -> tuple[Decision, BlockInContext | None, Ended | None]:
     program, seen, found = _run(one)
     evidence, tested = _evidence(one, program, seen)
     prints = _prints(one, program, seen)
-    shown = tuple(proven(program, seen.program.texts))
+    shown = tuple(proven(program, seen.program))
     evidence = replace(
         evidence,
         faults=(*evidence.faults, *shown),
@@ -272,8 +272,9 @@ def _run(one: _One) -> tuple[BlockInContext, BlockRun, str | None]:
     lent = with_losses(one.session.program(one.example, one.part, lend=True))
     asked = {other.text: other for other in (fitted(program), lent, in_a_turn(lent))}
     asked.pop(program.text, None)
-    anywhere = {"update-function": program, "training-loop": lent}.get(one.part.kind)
-    if anywhere is not None and (anywhere.text != program.text or misfits(seen.trace.probes[0])):
+    anywhere = lent if one.part.kind == "training-loop" else program
+    fits = anywhere.text == program.text and not misfits(seen.trace.probes[0])
+    if _shows_a_step(one.part) and not fits:
         asked[anywhere.text] = anywhere
     tried = [(program, seen)]
     for other in asked.values():
