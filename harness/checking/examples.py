@@ -20,35 +20,14 @@ from harness.checking.completing import (
     without_gaps,
 )
 from harness.checking.driving import DRIVERS, NoReport, run_driver, run_whole
-from harness.checking.errors import (
-    authors_error,
-    goes_back_from,
-    is_closed,
-    lent_names,
-)
+from harness.checking.errors import authors_error, goes_back_from, is_closed, lent_names
 from harness.checking.evidence import Decision, Evidence, Finding, decide
 from harness.checking.function_evidence import evidence_of, together
 from harness.checking.loop_evidence import idle_steps, loop_evidence, stopped
-from harness.checking.named_faults import (
-    acquittal,
-    behind_what_runs,
-    names_a_fault,
-    no_error,
-)
+from harness.checking.named_faults import acquittal, behind_what_runs, names_a_fault, no_error
 from harness.checking.proven import proven
-from harness.checking.running import (
-    BlockRun,
-    in_other_worlds,
-    run_block,
-    run_measurement,
-)
-from harness.checking.session import (
-    BlockInContext,
-    Session,
-    is_here,
-    names_from,
-    packages_of,
-)
+from harness.checking.running import BlockRun, in_other_worlds, run_block, run_measurement
+from harness.checking.session import BlockInContext, Session, is_here, names_from, packages_of
 from harness.checking.signatures import refusal
 from harness.checking.statements import statements_about, statements_about_modules
 from harness.domain.check import BlockResult, Observation, PartResult

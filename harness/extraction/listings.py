@@ -42,11 +42,11 @@ def _of_a_shell(lines: list[str]) -> list[str] | None:
     written = [line for line in lines if line.strip()]
     if not written or not _PROMPT.match(written[0]):
         return None
-    typed: list[str] = []
-    for line in lines:
+    typed, last = list[str](), 0
+    for n, line in enumerate(lines):
         found = _PROMPT.match(line) or _GOES_ON.match(line)
         typed.append((found["code"] or "") if found else "")
-        at = next((n for n in reversed(range(len(typed))) if typed[n].strip()), None)
-        if not found and at is not None and _ERROR.match(line):
-            typed[at] += f"  # raises {line.strip()}"
+        last = n if typed[n].strip() else last
+        if not found and typed[last] and _ERROR.match(line):
+            typed[last] += f"  # raises {line.strip()}"
     return typed

@@ -212,7 +212,9 @@ def test_an_input_that_a_page_makes_is_no_builtin():
     *_, one = page(made, "print(net(input))")
     assert one == f"import torch as torch\n{made}\nprint(net(input))"
     *_, last = page(made, "out = net(input)", "out.backward(torch.ones(3, 1))")
-    assert last == f"import torch as torch\n{made}\nout = net(input)\nout.backward(torch.ones(3, 1))"
+    assert (
+        last == f"import torch as torch\n{made}\nout = net(input)\nout.backward(torch.ones(3, 1))"
+    )
 
 
 def test_an_input_that_no_page_makes_is_left_to_its_reader():
