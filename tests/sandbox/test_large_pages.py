@@ -1,6 +1,7 @@
 """What a fork has to copy is little once memory lies in large pages."""
 
 import ctypes
+from pathlib import Path
 
 from harness.sandbox.jail import calls
 
@@ -9,7 +10,7 @@ MANY = 16 << 20
 
 def in_large_pages() -> int:
     """Bytes of this process."""
-    with open("/proc/self/smaps_rollup", encoding="ascii") as file:
+    with Path("/proc/self/smaps_rollup").open(encoding="ascii") as file:
         sizes = (line.split() for line in file)
         return next(int(size[1]) << 10 for size in sizes if size[0] == "AnonHugePages:")
 
