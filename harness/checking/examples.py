@@ -20,35 +20,14 @@ from harness.checking.completing import (
     without_gaps,
 )
 from harness.checking.driving import DRIVERS, NoReport, run_driver, run_whole
-from harness.checking.errors import (
-    authors_error,
-    goes_back_from,
-    is_closed,
-    lent_names,
-)
+from harness.checking.errors import authors_error, goes_back_from, is_closed, lent_names
 from harness.checking.evidence import Decision, Evidence, Finding, decide
 from harness.checking.function_evidence import evidence_of, together
 from harness.checking.loop_evidence import idle_steps, loop_evidence, stopped
-from harness.checking.named_faults import (
-    acquittal,
-    behind_what_runs,
-    names_a_fault,
-    no_error,
-)
+from harness.checking.named_faults import acquittal, behind_what_runs, names_a_fault, no_error
 from harness.checking.proven import proven
-from harness.checking.running import (
-    BlockRun,
-    in_other_worlds,
-    run_block,
-    run_measurement,
-)
-from harness.checking.session import (
-    BlockInContext,
-    Session,
-    is_here,
-    names_from,
-    packages_of,
-)
+from harness.checking.running import BlockRun, in_other_worlds, run_block, run_measurement
+from harness.checking.session import BlockInContext, Session, is_here, names_from, packages_of
 from harness.checking.signatures import refusal
 from harness.checking.statements import statements_about, statements_about_modules
 from harness.domain.check import BlockResult, Observation, PartResult
@@ -170,7 +149,7 @@ def _decide(one: _One) -> tuple[Decision, BlockInContext | None, Ended | None]:
     program, seen, found = _run(one)
     evidence, tested = _evidence(one, program, seen)
     prints = _prints(one, program, seen)
-    shown = tuple(proven(program, seen.program.texts))
+    shown = tuple(proven(program, seen.program))
     evidence = replace(
         evidence,
         faults=(*evidence.faults, *shown),
@@ -272,8 +251,9 @@ def _run(one: _One) -> tuple[BlockInContext, BlockRun, str | None]:
     lent = with_losses(one.session.program(one.example, one.part, lend=True))
     asked = {other.text: other for other in (fitted(program), lent, in_a_turn(lent))}
     asked.pop(program.text, None)
-    anywhere = {"update-function": program, "training-loop": lent}.get(one.part.kind)
-    if anywhere is not None and (anywhere.text != program.text or misfits(seen.trace.probes[0])):
+    anywhere = lent if one.part.kind == "training-loop" else program
+    fits = anywhere.text == program.text and not misfits(seen.trace.probes[0])
+    if _shows_a_step(one.part) and not fits:
         asked[anywhere.text] = anywhere
     tried = [(program, seen)]
     for other in asked.values():

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from harness.checking.errors import imported, lent_names, names_in
 from harness.checking.evidence import Finding
 from harness.checking.session import BlockInContext, last_of
+from harness.domain.trace import Program as Ended
 from harness.sandbox.names.table import table
 from harness.syntax import dotted, walk
 
@@ -25,14 +26,17 @@ _BROADCAST = re.compile(
 )
 
 
-def proven(program: BlockInContext, texts: Sequence[str]) -> Iterator[Finding]:
-    """Faults of a block's own lines. ``texts``: what its run printed and what libraries warned of."""
+def proven(program: BlockInContext, ended: Ended) -> Iterator[Finding]:
+    """Faults of a block's own lines, and what libraries warned of in its run."""
     yield from _unread(program)
     yield from _no_copy(program)
     yield from _no_parameter(program)
     yield from _of_nothing(program)
-    warned = next((found for text in texts if (found := _BROADCAST.search(text))), None)
-    if warned is not None and not lent_names(program) & names_in(program.tree):
+    warned = next((found for text in ended.texts if (found := _BROADCAST.search(text))), None)
+    lent = ended.calls or lent_names(program) & names_in(
+        program.tree
+    )  # what we call is handed ours
+    if warned is not None and not lent:
         yield Finding(
             f"torch warns of a loss over all pairs: {' '.join(warned[0].split())}. Give both the "
             "same shape."

@@ -139,7 +139,8 @@ class Session:
             ),
             named=frozenset(n.id for s in own for n in walk(s.node) if isinstance(n, ast.Name)),
         )
-        needed = sorted(free_names(own))
+        asked = frozenset[str]().union(*(s.needs | s.needs_later for s in own))
+        needed = sorted(free_names(own) | (asked & {"input"}) - _made_by(own))
         lend = lend or (taken.moments and any(map(taken.is_of_a_moment, needed)))
         for name in needed:
             taken.ask(name)
@@ -373,7 +374,8 @@ class _Taking:
         return isinstance(self._sources[n].statement.node, DEFINITIONS)
 
 
-_BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__"}
+_BUILTINS = frozenset(dir(builtins)) - {"input"} | {"__name__", "__file__"}
+"""Names that a page need not define; nobody means the one that is left out."""
 
 
 def packages_of(tree: ast.AST) -> frozenset[str]:

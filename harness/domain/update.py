@@ -229,6 +229,8 @@ class Update(Record):
     """Norm of what was in ``.grad`` before the window's first backward, relative to what that
     backward added; ``None`` where it is not known.
     """
+    began_clear: bool = False
+    """Whether a backward of the window left exactly what it added: nothing older was there then."""
     clip_calls: tuple[str, ...]
     """Clipping calls in its window: the number of gradients, the threshold and the result of each.
     They explain a verdict; values decide it.

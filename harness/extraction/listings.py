@@ -7,6 +7,7 @@ from harness.extraction.parsing import parses
 
 _PROMPT = re.compile(r"\s*(?:>>> ?|In ?\[\d*\]: ?)(?P<code>.*)$")
 _GOES_ON = re.compile(r"\s*\.\.\.+:?(?: (?P<code>.*))?$")
+_ERROR = re.compile(r"\s*(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception)\b")
 _CELL_MAGIC = re.compile(r"%%(?:time|timeit|capture|prun|writefile|python3?)\b")
 _TIMED = re.compile(r"(\s*)%time (.*)$")
 _MAGIC = re.compile(r"(\s*)((?:[!?]|%(?!%)).*)$")
@@ -36,13 +37,16 @@ def _without_magics(cell: str) -> str:
 
 def _of_a_shell(lines: list[str]) -> list[str] | None:
     """What was typed after the prompts. Of what was printed only the empty line is left, so that every
-    line keeps its number.
+    line keeps its number; an error stands as a comment behind the line that raised it.
     """
     written = [line for line in lines if line.strip()]
     if not written or not _PROMPT.match(written[0]):
         return None
-    typed: list[str] = []
-    for line in lines:
+    typed, last = list[str](), 0
+    for n, line in enumerate(lines):
         found = _PROMPT.match(line) or _GOES_ON.match(line)
         typed.append((found["code"] or "") if found else "")
+        last = n if typed[n].strip() else last
+        if not found and typed[last] and _ERROR.match(line):
+            typed[last] += f"  # raises {line.strip()}"
     return typed

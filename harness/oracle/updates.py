@@ -84,6 +84,7 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         output_spread=output_spread(own),
         parameters_finite=Gradient.of(update.after).is_finite,
         left_over=_left_over(index, view, own),
+        began_clear=cleared_before(own) is not None,
         rounds=update.reduced
         / (size := _size(update, {n for x in known for n in x.gradient.names})),
         exchanged=update.exchanged / (4 * size),

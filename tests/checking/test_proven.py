@@ -4,11 +4,16 @@ import pytest
 
 from harness.checking.proven import proven
 from harness.checking.session import BlockInContext
+from harness.domain.trace import Program
 
 
-def faults(text: str, *texts: str) -> list[str]:
+def faults(text: str, *texts: str, calls: tuple[str, ...] = ()) -> list[str]:
     block = BlockInContext(text, tuple(range(1, text.count("\n") + 2)), 0)
-    return [found.sentence for found in proven(block, texts)]
+    ended = Program(
+        outcome="returned", exception=None, message=None, line=None, during=None, ours=False,
+        texts=texts, reported_before_backward=None, calls=calls,
+    )  # fmt: skip
+    return [found.sentence for found in proven(block, ended)]
 
 
 def test_a_rate_that_is_set_where_no_optimizer_looks_changes_nothing():
@@ -58,6 +63,11 @@ def test_a_loss_over_all_pairs_is_a_fault_where_nothing_was_lent():
     own = "import torch\na = torch.ones(8)\nb = a[:, None]\ntorch.nn.functional.mse_loss(b, a)"
     assert len(faults(own, BROADCAST)) == 1
     assert faults(f"{own}\nmodel(a)", BROADCAST) == []
+
+
+def test_a_loss_over_all_pairs_is_no_fault_of_a_function_that_is_handed_what_is_lent():
+    own = "def step(model, a):\n    torch.nn.functional.mse_loss(model(a), a)"
+    assert faults(own, BROADCAST, calls=("step(model, inputs)",)) == []
 
 
 KEPT = """for epoch in range(9):

@@ -54,6 +54,28 @@ BLOCKS = {
             loss.backward()
             optimizer.step()
             correct += (scores.argmax(dim=1) == labels).sum().item()""",
+    "a function trains beside a module of words, each row of one class": """
+        class TextClassifier(nn.Module):
+            def __init__(self, vocab_size, embedding_dim, hidden_dim, output_dim):
+                super().__init__()
+                self.embedding = nn.Embedding(vocab_size, embedding_dim)
+                self.lstm = nn.LSTM(embedding_dim, hidden_dim, batch_first=True)
+                self.fc = nn.Linear(hidden_dim, output_dim)
+
+            def forward(self, text):
+                _, (hidden, cell) = self.lstm(self.embedding(text))
+                return self.fc(hidden[-1])
+
+        def train_model(model, train_loader, epochs=10):
+            criterion = nn.CrossEntropyLoss()
+            optimizer = torch.optim.Adam(model.parameters())
+            for epoch in range(epochs):
+                for batch in train_loader:
+                    text, labels = batch
+                    optimizer.zero_grad()
+                    loss = criterion(model(text), labels)
+                    loss.backward()
+                    optimizer.step()""",
     "rows are laid out in the width of a known set": """
         flat = nn.Linear(784, 10)
         steps = torch.optim.SGD(flat.parameters(), lr=1e-3)

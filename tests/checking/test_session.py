@@ -205,3 +205,18 @@ def test_what_reads_a_gradient_belongs_to_the_turn_that_computes_it():
     made = "norms = []\nfor layer in net.layers:\n    norms.append(layer.weight.grad.norm())"
     *_, last = page("net = 1", made, "print(norms)")
     assert last == "norms = []\nprint(norms)"
+
+
+def test_an_input_that_a_page_makes_is_no_builtin():
+    made = "net = torch.nn.Linear(2, 1)\ninput = torch.ones(3, 2)"
+    *_, one = page(made, "print(net(input))")
+    assert one == f"import torch as torch\n{made}\nprint(net(input))"
+    *_, last = page(made, "out = net(input)", "out.backward(torch.ones(3, 1))")
+    assert (
+        last == f"import torch as torch\n{made}\nout = net(input)\nout.backward(torch.ones(3, 1))"
+    )
+
+
+def test_an_input_that_no_page_makes_is_left_to_its_reader():
+    (alone,) = page("print(net(input))")
+    assert alone == "print(net(input))"

@@ -24,6 +24,11 @@ def test_the_code_of_a_listing_is_the_candidate(listing):
     assert program(block(f"{listing}\n")).strip() == LOOP.strip()
 
 
+def test_an_error_that_a_shell_printed_stands_behind_the_line_that_raised_it():
+    listing = ">>> z.backward()\nRuntimeError: no grad\n>>> print(z)\ntensor(1.)"
+    assert plain(listing) == "z.backward()  # raises RuntimeError: no grad\n\nprint(z)\n"
+
+
 @pytest.mark.parametrize(
     "info", ["pycon", "ipython", "python:train.py", "python,linenos", "{.python}"]
 )

@@ -54,7 +54,8 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     if (found := next(by_steps, None)) is not None:
         return found
     later = [w for w in full(trace) if follows_another(w) and not other_part_rests(w)]
-    odd = [w for w in later if w.where not in right]
+    # what a program that began clear adds of its own memory, as a filter of gradients does, is meant
+    odd = [w for w in later if w.where not in right and not w.update.began_clear]
     measured = [(w, s) for w in odd if (s := stale(w)) is not None]
     worst = max(measured, key=lambda pair: pair[1], default=None)
     if worst is not None and worst[1] > floor(worst[0]):
@@ -66,7 +67,8 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     if kept is not None:
         return not_cleared(kept, kept.update.left_over or 0.0)
     empty = [w for w in unknown if w.update.left_over is not None]
-    clean = len(right & {w.where for w in later}) + len(measured) + len(empty)
+    began = [w for w in later if w.update.began_clear and w.where not in right]
+    clean = len(right & {w.where for w in later}) + len(measured) + len(empty) + len(began)
     if not clean:
         return inconclusive(
             ID,
