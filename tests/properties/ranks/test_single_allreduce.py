@@ -19,6 +19,13 @@ def test_one_round_passes_also_with_some_scalars_beside():
     assert on(ID, ranks(1.02)).outcome == "pass"
 
 
+def test_rounds_over_gradients_of_which_samples_were_recorded_are_not_counted():
+    """All elements were reduced, and a few are known."""
+    made = [rank([update(i, rounds=821.0) for i in range(3)], r) for r in (0, 1)]
+
+    assert on(ID, trace(probe("plain", ranks=made, sampled=True))).outcome == "inconclusive"
+
+
 def test_a_round_for_each_micro_batch_fails():
     """The values are right and four times the traffic."""
     verdict = on(ID, ranks(4.0))
