@@ -28,6 +28,9 @@ UNCALLED = {
 }
 """What does nothing where it is only named, by whose it is."""
 
+OVER_WEIGHTS = re.compile(r"parameters\(|params\b|state_dict\(\)\.values\(")
+"""Loops whose variable is a weight, to be changed where it lies."""
+
 CONTEXTS = {"autocast": r"", "no_sync": r".", "accumulate": r"accelerator"}
 """What does something only in a ``with``, by whose it is."""
 
@@ -52,7 +55,8 @@ def without_effect(source: str, calls: Iterable[str]) -> tuple[str, str] | None:
             for node in walk(part):
                 for reading, why in _READINGS.items():
                     if reading(node, source, gradients):
-                        return ast.unparse(getattr(node, "test", node)), why
+                        shown = getattr(node, "test", node)
+                        return ast.unparse(shown).splitlines()[0], why
     return None
 
 
@@ -168,9 +172,24 @@ def _never_nan(node: ast.AST, source: str, _gradients: set[str]) -> bool:
     return any(NAN.fullmatch(nan) and re.search("loss|norm|grad", x.lower()) for x, nan in pairs)
 
 
+def _rebound(node: ast.AST, _source: str, _gradients: set[str]) -> bool:
+    """``p = p - lr * p.grad`` in a loop over parameters: the name is another's then, for nobody."""
+    if not isinstance(node, ast.For) or not OVER_WEIGHTS.search(ast.unparse(node.iter)):
+        return False
+    for place, statement in enumerate(node.body):
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp()):
+                after = [n for rest in node.body[place + 1 :] for n in walk(rest)]
+                taken = any(isinstance(n, ast.Name) and n.id == name for n in after)
+                if name in _stored(node.target) and not taken:
+                    return True
+    return False
+
+
 _READINGS: dict[Callable[[ast.AST, str, set[str]], bool], str] = {
     _dropped: "it makes something new that nobody takes; assign it, or call what ends with _",
     _uncalled: "it is named and not called",
     _unentered: "it does something only where `with` enters it",
+    _rebound: "what its loop runs over stays as it was; write to it in place, under torch.no_grad()",
     _never_nan: "NaN equals nothing, not even NaN; ask torch.isfinite() or math.isfinite()",
 }

@@ -35,7 +35,9 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     # of samples of large gradients nobody knows of how many elements they are
     windows = [w for w in full(trace) if w.probe.world_size > 1 and not w.probe.sampled]
     if not windows:
-        return inconclusive(ID, "No full window ran on several ranks, with its gradients as a whole.")
+        return inconclusive(
+            ID, "No full window ran on several ranks, with its gradients as a whole."
+        )
     many = [w for w in windows if w.update.rounds > 1.0 + HALF]
     if many:
         return wasteful(many, len(windows))

@@ -51,6 +51,8 @@ def of_a_loop(statement):
         "torch.cuda.amp.autocast()",
         "ddp.no_sync()",
         "accelerator.accumulate(model)",
+        "for p in model.parameters():\n    p = p - 0.1 * p.grad",
+        "for e, p in zip(ema.parameters(), net.parameters()):\n    e = 0.9 * e + 0.1 * p.detach()",
         "if norm == torch.nan:\n    continue",
         "if float('nan') == loss or stop:\n    raise ValueError",
         "if loss.item() != math.nan:\n    loss.backward()",
@@ -66,6 +68,9 @@ def test_what_has_no_effect_fails(statement):
 @pytest.mark.parametrize(
     "statement",
     [
+        "for p in model.parameters():\n    p.data = p - 0.1 * p.grad",
+        "for p in params:\n    p = p - 0.1 * p.grad\n    new.append(p)",
+        "for p in model.parameters():\n    total = total + p.grad.norm() ** 2",
         "p.grad.mul_(0.5)",
         "p.grad = p.grad.mul(0.5)",
         "torch.mul(p.grad, 0.5, out=p.grad)",
