@@ -14,6 +14,9 @@ from harness.sandbox.recorder.transforms import memory_of, unwrapped
 ADDING = ("__add__", "__radd__", "__iadd__", "__sub__", "__rsub__", "__isub__")
 MULTIPLYING = ("__mul__", "__rmul__")
 
+ADDS_UP = frozenset(f"{kind}Backward0" for kind in ("Add", "Sub", "Mul", "Div", "Neg"))
+"""Nodes of a graph through which a loss is a sum."""
+
 FEW = 3
 """So many different values make a constant one that is computed anew each time."""
 
@@ -140,8 +143,7 @@ def sums(root: GraphNode) -> set[GraphNode]:
     found, waiting = set[GraphNode](), [root]
     while waiting:
         node = waiting.pop()
-        name = type(node).__name__
-        if name in ("AddBackward0", "SubBackward0", "MulBackward0", "DivBackward0", "NegBackward0"):
+        if type(node).__name__ in ADDS_UP and node not in found:
             found.add(node)
             waiting += [child for child, _ in node.next_functions if child is not None]
     return found

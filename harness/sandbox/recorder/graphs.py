@@ -22,7 +22,7 @@ from harness.sandbox.recorder.nodes import MOST_NODES, GraphNode, factor_of
 from harness.sandbox.recorder.scalers import Scalers
 from harness.sandbox.recorder.tape import LARGE, Tape, dense
 from harness.sandbox.recorder.teachers import Teachers
-from harness.sandbox.recorder.weights import compares_all, weigh_nothing
+from harness.sandbox.recorder.weights import compares_all, reductions, weigh_nothing
 
 OFTEN = 3
 """In so many graphs a parameter is before it is asked why nobody holds it."""
@@ -120,8 +120,9 @@ class Graphs:
         self.draws.before_backward(graph.nodes)
         if len(starts) == 1:
             self.constants.before_backward(starts[0], graph.nodes, stepped=self._stepped)
-        self.lost_weights = self.lost_weights or weigh_nothing(graph.nodes)
-        self.crossed = self.crossed or compares_all(graph.nodes)
+        reduced = reductions(graph.nodes)
+        self.lost_weights = self.lost_weights or weigh_nothing(reduced)
+        self.crossed = self.crossed or compares_all(reduced)
         self._reached.update(graph.leaves)
         self._divisors[_divided_twice(starts[0]) if len(starts) == 1 else 1] += 1
         repeats = [g for g in self._gone if any(root in graph.nodes for root in g.roots)]

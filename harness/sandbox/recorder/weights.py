@@ -24,10 +24,15 @@ SHAPED = re.compile(
 """Who gives a column this shape on purpose compares each with each."""
 
 
+def reductions(nodes: Iterable[GraphNode]) -> list[GraphNode]:
+    """The sums and means among them, about which the others ask."""
+    return [node for node in nodes if REDUCED.fullmatch(type(node).__name__)]
+
+
 def weigh_nothing(nodes: Iterable[GraphNode]) -> str | None:
     """What weights were multiplied with, so that they are lost; ``None`` where none are."""
     for node in nodes:
-        product = node.next_functions[0][0] if REDUCED.fullmatch(type(node).__name__) else None
+        product = node.next_functions[0][0]
         if product is None or type(product).__name__ != "MulBackward0":
             continue
         weighed = [child for child, _ in product.next_functions if child is not None]
@@ -43,21 +48,29 @@ def compares_all(nodes: Iterable[GraphNode]) -> str | None:
     and as many numbers without a gradient; ``None`` where there is none.
     """
     for node in nodes:
-        waiting = inputs_of(node) if REDUCED.fullmatch(type(node).__name__) else []
-        sizes = _shape(waiting[0]) if waiting and not _shape(node) else []
-        if len(sizes) != 2 or sizes[0] != sizes[1] or sizes[0] < 2:
-            continue
-        while waiting:  # down through what is done to each of the differences
-            one = waiting.pop()
-            made_of = inputs_of(one)
-            columns = [
-                child for child in made_of
-                if _shape(child) == [sizes[0], 1] and not SHAPED.fullmatch(kind_of(child))
-            ]  # fmt: skip
-            if kind_of(one) in ("Sub", "Rsub") and len(made_of) == len(columns) == 1:
-                return f"({sizes[0]}, 1) beside ({sizes[0]},)"
-            waiting += [child for child in made_of if _shape(child) == sizes]
+        made_of = inputs_of(node)
+        sizes = _shape(made_of[0]) if made_of and not _shape(node) else []
+        if len(sizes) == 2 and sizes[0] == sizes[1] > 1 and _goes_over_columns(made_of[0], sizes):
+            return f"({sizes[0]}, 1) beside ({sizes[0]},)"
     return None
+
+
+def _goes_over_columns(node: GraphNode, sizes: list[int]) -> bool:
+    """Whether what is done to each number of a square begins at the difference of a column and a row."""
+    seen, waiting = {node}, [node]
+    while waiting:
+        one = waiting.pop()
+        made_of = inputs_of(one)
+        columns = [
+            child for child in made_of
+            if _shape(child) == [sizes[0], 1] and not SHAPED.fullmatch(kind_of(child))
+        ]  # fmt: skip
+        if kind_of(one) in ("Sub", "Rsub") and len(made_of) == len(columns) == 1:
+            return True
+        new = [child for child in made_of if child not in seen and _shape(child) == sizes]
+        seen.update(new)
+        waiting += new
+    return False
 
 
 def _shape(node: GraphNode) -> list[int]:
