@@ -13,7 +13,7 @@ Bug::
 
 Signature: the program updated, and its text holds a statement of arithmetic on a gradient or a loss
 whose result goes nowhere; or a method of an optimizer, a loss, a schedule or a model that is named and
-not called; or a loop over weights whose variable is bound to another value that nobody takes; or a
+not called; or a loop over weights that makes something new of each, which nobody takes; or a
 context for autocast or synchronisation that is made and not entered; or a condition that leaves or steps
 and asks by equality for NaN, where nothing else asks for it. Or a step is due for the last batch of a
 pass by a condition that never holds, and the rest of a pass was lost.

@@ -172,16 +172,20 @@ def _never_nan(node: ast.AST, source: str, _gradients: set[str]) -> bool:
     return any(NAN.fullmatch(nan) and re.search("loss|norm|grad", x.lower()) for x, nan in pairs)
 
 
-def _rebound(node: ast.AST, _source: str, _gradients: set[str]) -> bool:
-    """``p = p - lr * p.grad`` in a loop over parameters: the name is another's then, for nobody."""
+def _of_a_weight(node: ast.AST, _source: str, _gradients: set[str]) -> bool:
+    """``p = p - lr * p.grad`` or ``p.clamp(-c, c)`` in a loop over weights: something new, for nobody."""
     if not isinstance(node, ast.For) or not OVER_WEIGHTS.search(ast.unparse(node.iter)):
         return False
+    weights = _stored(node.target)
     for place, statement in enumerate(node.body):
         match statement:
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=made))):
+                if name in weights and made in CHANGES:
+                    return True
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp()):
-                after = [n for rest in node.body[place + 1 :] for n in walk(rest)]
+                after = (n for rest in node.body[place + 1 :] for n in walk(rest))
                 taken = any(isinstance(n, ast.Name) and n.id == name for n in after)
-                if name in _stored(node.target) and not taken:
+                if name in weights and not taken:
                     return True
     return False
 
@@ -190,6 +194,6 @@ _READINGS: dict[Callable[[ast.AST, str, set[str]], bool], str] = {
     _dropped: "it makes something new that nobody takes; assign it, or call what ends with _",
     _uncalled: "it is named and not called",
     _unentered: "it does something only where `with` enters it",
-    _rebound: "what its loop runs over stays as it was; write to it in place, under torch.no_grad()",
+    _of_a_weight: "what its loop runs over stays as it was; write to it in place, under torch.no_grad()",
     _never_nan: "NaN equals nothing, not even NaN; ask torch.isfinite() or math.isfinite()",
 }

@@ -52,6 +52,7 @@ def of_a_loop(statement):
         "ddp.no_sync()",
         "accelerator.accumulate(model)",
         "for p in model.parameters():\n    p = p - 0.1 * p.grad",
+        "for p in critic.parameters():\n    p.clamp(-0.01, 0.01)",
         "for e, p in zip(ema.parameters(), net.parameters()):\n    e = 0.9 * e + 0.1 * p.detach()",
         "if norm == torch.nan:\n    continue",
         "if float('nan') == loss or stop:\n    raise ValueError",
