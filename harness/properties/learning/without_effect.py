@@ -173,7 +173,7 @@ def _never_nan(node: ast.AST, source: str, _gradients: set[str]) -> bool:
 
 
 def _of_a_weight(node: ast.AST, _source: str, _gradients: set[str]) -> bool:
-    """``p = p - lr * p.grad`` or ``p.clamp(-c, c)`` in a loop over weights: something new, for nobody."""
+    """``p = p - lr * p.grad`` or ``p.clamp(-c, c)`` in a loop over weights: something new for nobody."""
     if not isinstance(node, ast.For) or not OVER_WEIGHTS.search(ast.unparse(node.iter)):
         return False
     weights = _stored(node.target)
