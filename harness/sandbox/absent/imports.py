@@ -160,7 +160,9 @@ class LentPackages(MetaPathFinder, Loader):
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """A module of such a package, be there one or not."""
-        if f"{fullname}.".startswith(f"{self._top}."):
+        # of torch.utils.tensorboard a class is asked for in the same way as its modules
+        is_class = "." in self._top and not fullname.rpartition(".")[2].islower()
+        if f"{fullname}.".startswith(f"{self._top}.") and not is_class:
             return ModuleSpec(fullname, self, is_package=True)
         return None
 
