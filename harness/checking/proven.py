@@ -33,9 +33,8 @@ def proven(program: BlockInContext, ended: Ended) -> Iterator[Finding]:
     yield from _no_parameter(program)
     yield from _of_nothing(program)
     warned = next((found for text in ended.texts if (found := _BROADCAST.search(text))), None)
-    lent = ended.calls or lent_names(program) & names_in(
-        program.tree
-    )  # what we call is handed ours
+    # what we call is handed ours
+    lent = ended.calls or lent_names(program) & names_in(program.tree)
     if warned is not None and not lent:
         yield Finding(
             f"torch warns of a loss over all pairs: {' '.join(warned[0].split())}. Give both the "

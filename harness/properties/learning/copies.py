@@ -82,7 +82,7 @@ def has_stale_statistics(probe: ProbeTrace) -> Verdict:
     return failed(
         ID,
         f"In {probe.probe} an average of the weights ({average}) was evaluated with batch norm's "
-        "statistics of other weights: only parameters were averaged. Call update_bn() before, average "
-        "the buffers as well (use_buffers=True), or copy them.",
+        "statistics of other weights. Compute them for the average (update_bn), or average the buffers "
+        "as well (use_buffers=True).",
         number("kinds of such averages", len(probe.program.stale_statistics), probe.probe),
     )

@@ -15,6 +15,7 @@ from harness.properties.evidence.settings import (
 )
 from harness.properties.evidence.takings_up import takes_up
 from harness.properties.evidence.windows import full, losses_of_one_batch, of_probe, usual_size
+from harness.properties.schedule.mistaken_rates import loses_rates
 
 OWN_LOSS = 0.05
 """Misfit from which a loss is a program's own; rounding in half precision stays below it."""
@@ -40,7 +41,7 @@ def own_settings(trace: Trace) -> OwnSettings:
         scaler=seen.scaled,
         autocast=max(casts, key=lambda cast: casts[cast], default=None),
         schedule=any(u.scheduler_steps or u.scheduled_early for u in updates)
-        or any(never_moves_its_schedule(p) or p.program.rates_made_equal for p in probes),
+        or any(never_moves_its_schedule(p) or loses_rates(p) for p in probes),
         resumes=takes_up(trace) is not None,
         syncs_once=any("no_sync" in (probe.program.as_run or "") for probe in probes),
         own_loss=own_loss,

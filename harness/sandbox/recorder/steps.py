@@ -23,7 +23,6 @@ StepFunction = Callable[..., Any]
 OFTEN = 3
 """So many steps that move what is frozen are no transition."""
 
-
 STAYS = 5
 """What is zero for so many steps stays zero: a rate of 0 at first, and a layer behind it, take two."""
 
