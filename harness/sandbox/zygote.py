@@ -42,7 +42,6 @@ from harness.sandbox.reaping import children, kill_group, reap_group
 from harness.sandbox.spawning import FOR_PACKAGES, checkout
 
 _DESCRIPTORS = 250  # the kernel passes 253 at once
-_MANY = 24  # forks after which memory is put into large pages
 _HEARTBEAT = 1.0
 
 
@@ -84,7 +83,6 @@ class Zygote:
         self._annex: AnnexZygote | None = None
         self._imported: set[str] | None = None
         """Packages, where this is the annex; ``None``: this one imports none."""
-        self._forks = 0
         self._folder = folder
         self._runs: dict[int, _Run] = {}
         self._readable: Readable = find_readable()
@@ -126,18 +124,9 @@ class Zygote:
         self._keep_spare(message)
         return True
 
-    def _take_large_pages(self) -> None:
-        """Once it is known that many forks are to come: it takes as long as it spares in some thirty."""
-        self._forks += 1
-        if self._forks == _MANY:
-            calls.take_large_pages()
-
     def _keep_spare(self, last: ZygoteMessage) -> None:
         """For a job like the last, once its descriptors are closed here: the fork would hold them."""
-        if not (isinstance(last, StartJob) and last.job in self._runs):
-            return
-        self._take_large_pages()
-        if last.world_size == 1:
+        if isinstance(last, StartJob) and last.job in self._runs and last.world_size == 1:
             self._spare = self._spare or SpareLeader.fork(
                 self._plan(last), last.readable, self._begin
             )
@@ -161,7 +150,7 @@ class Zygote:
         if self._spare is not None:
             self._spare.post.close()
         self._selector.close()
-        self._runs, self._spare, self._imported, self._forks = {}, None, set(), 0
+        self._runs, self._spare, self._imported = {}, None, set()
         self._parent_pid, self._inbox = os.getppid(), inbox
         self._selector = selectors.DefaultSelector()
         self._selector.register(inbox, selectors.EVENT_READ, None)

@@ -16,8 +16,6 @@ _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
 _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 _CAPABILITY_VERSION_3 = 0x20080522
-_MADV_COLLAPSE = 25
-_LARGE_PAGE = 2 << 20
 _MS_NOSUID, _MS_NODEV, _MS_REC, _MS_PRIVATE = 2, 4, 1 << 14, 1 << 18
 
 
@@ -51,26 +49,6 @@ def die_with_parent(signal: int) -> None:
 def adopt_orphans() -> None:
     """Become the parent of descendants whose own parent died."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-
-
-def take_large_pages() -> int:
-    """Put memory of this process alone into large pages, so that a fork copies 512 times fewer entries.
-
-    Returns how many bytes lie in what was moved; 0 on kernels before 6.1.
-    """
-    moved = 0
-    with open("/proc/self/maps", encoding="ascii") as maps:
-        found = [line.split() for line in maps]
-    for where, mode, *_, name in ([*line, ""] if len(line) == 5 else line for line in found):
-        low, high = (int(end, 16) for end in where.split("-"))
-        low, high = -(-low // _LARGE_PAGE) * _LARGE_PAGE, high // _LARGE_PAGE * _LARGE_PAGE
-        if mode == "rw-p" and name in ("", "[heap]") and low < high:
-            size = ctypes.c_size_t(high - low)
-            moved += (high - low) * (
-                _libc().madvise(ctypes.c_void_p(low), size, _MADV_COLLAPSE) == 0
-            )
-    ctypes.set_errno(0)  # landlock reads a leftover error number as a failure of its own
-    return moved
 
 
 def gain_no_privileges() -> None:
