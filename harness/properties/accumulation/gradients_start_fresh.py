@@ -54,8 +54,8 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     if (found := next(by_steps, None)) is not None:
         return found
     later = [w for w in full(trace) if follows_another(w) and not other_part_rests(w)]
-    # what a program that began clear adds of its own memory, as a filter of gradients does, is meant
-    odd = [w for w in later if w.where not in right and not w.update.began_clear]
+    kept = {w.where for w in later if adds_its_memory(w, expectations)}
+    odd = [w for w in later if w.where not in right | kept]
     measured = [(w, s) for w in odd if (s := stale(w)) is not None]
     worst = max(measured, key=lambda pair: pair[1], default=None)
     if worst is not None and worst[1] > floor(worst[0]):
@@ -63,12 +63,11 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     # of a window that can be taken apart it is known that nothing older was consumed: what stood in
     # .grad before its first backward was cleared later, with some of its own micro-batches
     unknown = [w for w in odd if stale(w) is None]
-    kept = next((w for w in unknown if (w.update.left_over or 0.0) > w.negligible), None)
-    if kept is not None:
-        return not_cleared(kept, kept.update.left_over or 0.0)
+    lying = next((w for w in unknown if (w.update.left_over or 0.0) > w.negligible), None)
+    if lying is not None:
+        return not_cleared(lying, lying.update.left_over or 0.0)
     empty = [w for w in unknown if w.update.left_over is not None]
-    began = [w for w in later if w.update.began_clear and w.where not in right]
-    clean = len(right & {w.where for w in later}) + len(measured) + len(empty) + len(began)
+    clean = len((right | kept) & {w.where for w in later}) + len(measured) + len(empty)
     if not clean:
         return inconclusive(
             ID,
@@ -81,6 +80,14 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         "left.",
         number("windows", clean),
     )
+
+
+def adds_its_memory(window: Window, expectations: Expectations) -> bool:
+    """Whether what is older came from the program itself and not from ``.grad``, which was clear, where
+    that may be: a filter of gradients adds what it keeps of earlier ones.
+    """
+    one_network = not window.update.trains
+    return expectations.own_memory and one_network and window.update.began_clear
 
 
 def counted_twice(probe: ProbeTrace) -> Verdict:
