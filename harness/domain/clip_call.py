@@ -14,6 +14,9 @@ CALL = re.compile(
 MEASURES = 1e8
 """A threshold from here on bounds nothing: it stands where somebody wants to know the norm."""
 
+EXPLAINS = 0.01
+"""Relative difference up to which a clip's norm or threshold is what was consumed."""
+
 
 @dataclass(frozen=True, slots=True)
 class ClipCall:
@@ -42,6 +45,19 @@ def clip_calls(update: Update) -> tuple[ClipCall, ...]:
         for m in found
         if m is not None
     )
+
+
+def norm_met(update: Update, consumed: float) -> float | None:
+    """The norm that the one clip of all gradients met, where it explains what was consumed: a program
+    may have divided what backward computed by then. ``None`` under a loss scale.
+    """
+    calls = [c for c in clip_calls(update) if c.bounds]
+    if len(calls) != 1 or update.loss_scale > 1.0 or calls[0].gradients < (update.gradients or 0):
+        return None
+    met, limit = calls[0].returned, calls[0].limit
+    if met is None or limit is None or abs(consumed - min(met, limit)) > EXPLAINS * consumed:
+        return None
+    return met
 
 
 def _number(text: str | None) -> float | None:

@@ -258,6 +258,15 @@ MANY_PASSES = Probe(
 )
 """The execution of a program in its own world that trains in another way later on."""
 
+SAYS_CLIP = re.compile(
+    r"clip|max_?norm|limit|threshold|bound|\bcap\b|clamp\(max=1|\bmin\(1(\.0)?,|, 1(\.0)?\)",
+    re.IGNORECASE,
+)
+"""How a program shows that it means to bound gradients."""
+
+BY_HAND = re.compile(r"\.grad\b(\.data)?\s*(\*=|\.(mul|div|copy)_)|foreach_mul_")
+"""How it changes them itself."""
+
 FEW_VALUES = 2
 """A term with no more values is a number that the program chooses."""
 
@@ -267,7 +276,9 @@ def further_regimes(first: ProbeTrace) -> tuple[Probe, ...]:
     and far above its threshold. Where its loss has a term without a gradient, small gradients tell
     whether that follows the weights.
     """
-    others = fitted(first)[1:] if first.updates and thresholds(first) else ()
+    text = first.program.source
+    clips = thresholds(first) or (SAYS_CLIP.search(text) and BY_HAND.search(text))
+    others = fitted(first)[1:] if first.updates and clips else ()
     if not others and len(set(first.program.constant_values)) > FEW_VALUES:
         others = (UNEVEN,)
     return tuple(probe_of(regime) for regime in others if regime.injection != Injection())

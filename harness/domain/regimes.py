@@ -7,7 +7,7 @@ after the first execution: ``fitted`` reads them off.
 import math
 from statistics import median
 
-from harness.domain.clip_call import ClipCall, clip_calls
+from harness.domain.clip_call import ClipCall, clip_calls, norm_met
 from harness.domain.injection import Injection
 from harness.domain.record import Record
 from harness.domain.trace import ProbeTrace
@@ -93,9 +93,10 @@ def thresholds(trace: ProbeTrace) -> tuple[float, ...]:
 
 
 def _norms(trace: ProbeTrace) -> list[float]:
-    """Norms of what was computed for each update, before any clip."""
-    computed = (u.match("as-computed") for u in trace.updates)
-    return [m.expected_norm for m in computed if m and 0.0 < m.expected_norm < math.inf]
+    """Norms of what was computed for each update, or is left of that where a clip met it."""
+    computed = [(u, m) for u in trace.updates if (m := u.match("as-computed")) is not None]
+    met = [min(norm_met(u, m.consumed_norm) or math.inf, m.expected_norm) for u, m in computed]
+    return [norm for norm in met if 0.0 < norm < math.inf]
 
 
 def _calls(trace: ProbeTrace) -> list[ClipCall]:

@@ -14,7 +14,7 @@ from harness.domain.event import Backward, Finished
 from harness.domain.update import Unfollowed
 from harness.oracle.facts import Array, Parameters, RankRun
 from harness.oracle.gradient import norm
-from harness.oracle.tensors import same_bits
+from harness.oracle.tensors import is_rounded, same_bits
 
 ROUNDING = 1e-6
 """A change of this part of a parameter is what moving it away and back leaves."""
@@ -127,11 +127,10 @@ def _elements(value: Array, run: RankRun) -> Array:
 
 
 def _is_known(left: Array, now: Array, states: list[Array]) -> bool:
-    """Whether it is a state of before, or the same in fewer digits."""
+    """Whether it is a state of before, or the same in fewer digits, or in more."""
     if any(s.shape == now.shape and np.allclose(s, now, ROUNDING, ROUNDING) for s in states):
         return True
-    halves = now.dtype == np.float32 and not (now.view(np.uint32) & 0x1FFF).any()
-    return halves and bool(np.allclose(left, now, rtol=2.0**-7, atol=1e-7))
+    return is_rounded(now, left) or is_rounded(left, now)
 
 
 def _is_held(before: Array | None, left: Array, now: Array) -> bool:

@@ -24,7 +24,7 @@ from harness.oracle.averages import Averages
 from harness.oracle.by_hand import read_by_hand
 from harness.oracle.facts import Array, Consumed, Flow, ForwardPass, Parameters, RankRun
 from harness.oracle.gradient import norm
-from harness.oracle.tensors import array_of, named, same_bits
+from harness.oracle.tensors import array_of, is_rounded, named, same_bits
 
 AGAIN = 1 << 32
 """More than there are forwards: makes a key of one and the backward that went through it again."""
@@ -295,7 +295,7 @@ class _Walk:
             since = self.updates[-1].position if self.updates else -1
             runs = [p.parameters for p in self.forwards.values() if p.position > since]
             known = {n: v for n, v in known.items() if n in left and _is_put_back(v, left[n])}
-            if not any(all(same_bits(run[n], left[n]) for n in known) for run in runs):
+            if not any(all(is_rounded(run[n], left[n]) for n in known) for run in runs):
                 known = {}
         return {**self.parameters, **known} if known else self.parameters
 

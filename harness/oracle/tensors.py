@@ -26,4 +26,13 @@ def same_bits(a: Array, b: Array) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
 
 
+def is_rounded(value: Array, whole: Array) -> bool:
+    """Whether it is the same to the last bit, or in half precision's digits."""
+    if same_bits(value, whole):
+        return True
+    halves = value.dtype == np.float32 and not (value.view(np.uint32) & 0x1FFF).any()
+    same = value.shape == whole.shape
+    return halves and same and bool(np.allclose(whole, value, rtol=2.0**-7, atol=1e-7))
+
+
 _dtype = cache(np.dtype)

@@ -27,6 +27,8 @@ class WindowTotal:
     """The window."""
     size: float
     """How many times the mean of its micro-batches came to the clip, or to the step without one."""
+    of: int
+    """How many losses went backward: a micro-batch may go through a model more than once."""
 
 
 def own_size(gathered: Sequence[WindowReading]) -> Verdict | None:
@@ -38,11 +40,13 @@ def own_size(gathered: Sequence[WindowReading]) -> Verdict | None:
     if not totals or spread(sizes) > SAME:
         return None
     factor, first = middle(sizes), totals[0].reading
-    of = first.update.window_size
+    of = totals[0].of
+    if of < 2:  # noqa: PLR2004 - one loss gathers nothing
+        return None
     if close(factor, 1.0, SAME):
         return mean(totals, of)
     if (rows := rows_of(first)) and rows != of and close(factor, of / rows, SAME):
-        return by_rows(first, rows)
+        return by_rows(first, rows, of)
     if not (close(factor, of, SAME) or close(factor, 1.0 / of, SAME)):
         return None
     once = f"divide each loss by the {of} micro-batches of the window"
@@ -75,9 +79,8 @@ def rows_of(reading: WindowReading) -> int:
     return sizes.pop() if len(sizes) == 1 and sizes != {1} else 0
 
 
-def by_rows(reading: WindowReading, rows: int) -> Verdict:
+def by_rows(reading: WindowReading, rows: int, of: int) -> Verdict:
     """The fail for means that are divided by the rows of their batch once more."""
-    of = reading.update.window_size
     return failed(
         ID,
         f"In {reading.where} each loss, a mean already, is divided by the {rows} rows of its batch "
@@ -102,13 +105,15 @@ def mean(totals: Sequence[WindowTotal], of: int) -> Verdict:
 def total(reading: WindowReading) -> WindowTotal | None:
     """What a window adds up to; ``None`` where a factor is not known, or what a clip met is not."""
     update, rank = reading.update, reading.window.rank_trace
-    declared = reading.window.probe.program.accumulates_over == update.window_size
-    factors = [factor_of(b, own=declared) for b in rank.backwards if is_of(b, update)]
+    own = [b for b in rank.backwards if is_of(b, update)]
+    declared = reading.window.probe.program.accumulates_over in (len(own), update.window_size)
+    factors = [factor_of(b, own=declared) for b in own]
     known = [f for f in factors if f is not None]
     arrived = before_the_clip(reading, update)
-    if len(known) != update.window_size or len(known) < len(factors) or arrived is None:
+    forwards = update.window_size % len(known) if known else 1  # as many of each loss
+    if forwards or len(known) < len(factors) or arrived is None:
         return None
-    return WindowTotal(reading, sum(known) * arrived)
+    return WindowTotal(reading, sum(known) * arrived, len(known))
 
 
 def factor_of(backward: BackwardSeen, *, own: bool) -> float | None:

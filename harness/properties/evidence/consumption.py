@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from harness.domain.clip_call import norm_met
 from harness.domain.scenario import Expectations, Objective
 from harness.domain.trace import Match, ParameterMatch, Trace, Update
 from harness.properties.evidence.figures import middle, spread
@@ -65,6 +66,12 @@ class WindowReading:
     def true(self) -> float:
         """Norm of the true gradient."""
         return self.match.expected_norm
+
+    @property
+    def met(self) -> float:
+        """Norm that a clip met: less than the true one where the program divided the gradients first."""
+        met = norm_met(self.update, self.consumed)
+        return self.true if met is None else min(met, self.true)
 
     @property
     def consumed(self) -> float:
@@ -270,7 +277,10 @@ def common_norm(shrunk: Sequence[WindowReading], declared: Bounds | None) -> flo
         [r for r in ordered[i:] if r.consumed <= first.consumed * (1.0 + 2 * first.slack)]
         for i, first in enumerate(ordered)
     ]
+    places = {_place(r) for r in shrunk}
     for run in sorted(runs, key=len, reverse=True):
+        if len(places) > 1 and len({_place(r) for r in run}) == 1:
+            continue  # one window in several regimes: whatever divides by a size gives it one norm
         value = middle([r.consumed for r in run])
         differ = spread([r.true for r in run]) > 2 * run[0].slack
         accepted = declared is not None and declared.accept(value)
@@ -278,6 +288,10 @@ def common_norm(shrunk: Sequence[WindowReading], declared: Bounds | None) -> flo
             return value
     alone = ordered[0] if len(ordered) == 1 else None
     return alone.consumed if alone and alone.update.clip_calls else None
+
+
+def _place(reading: WindowReading) -> tuple[int, int]:
+    return reading.window.rank, reading.update.index
 
 
 def blown_up_to(seen: Account) -> float | None:

@@ -41,9 +41,9 @@ def regimes(trace: Trace, expectations: Expectations) -> Regimes | str:
         tuple(
             r
             for r in account.readings
-            if bounds.loud(r.true) and not (below_its_own(r, accepted) or r.is_blunt)
+            if bounds.loud(r.met) and not (below_its_own(r, accepted) or r.is_blunt)
         ),
-        tuple(r for r in account.readings if bounds.quiet(r.true)),
+        tuple(r for r in account.readings if bounds.quiet(r.met)),
     )
 
 

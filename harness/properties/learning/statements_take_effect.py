@@ -27,6 +27,7 @@ from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
 from harness.properties.evidence.figures import count, number
+from harness.properties.learning.used_up import used_up
 from harness.properties.learning.without_effect import never_the_last, without_effect
 from harness.properties.property import Property
 
@@ -51,7 +52,7 @@ def judge(trace: Trace, _expectations: Expectations) -> Verdict:
 
 def _idle(probe: ProbeTrace) -> str | None:
     try:
-        found = without_effect(probe.program.source, probe.program.calls)
+        found = without_effect(probe.program.source, probe.program.calls) or _none_left(probe)
         last = never_the_last(probe.program.source) if _loses_a_rest(probe) else None
     except SyntaxError:
         return None
@@ -61,6 +62,11 @@ def _idle(probe: ProbeTrace) -> str | None:
         f"In {probe.probe} the rest of a pass was lost, and the condition that was to step for it, "
         f"`{last}`, never holds: an index from 0 ends one before the number of batches."
     )
+
+
+def _none_left(probe: ProbeTrace) -> tuple[str, str] | None:
+    late = used_up(probe.program.source)
+    return late and (late, "an iterator of parameters was used up before it; make a list of them")
 
 
 def _loses_a_rest(probe: ProbeTrace) -> bool:

@@ -17,6 +17,7 @@ CHANGES = frozenset({
 """Methods and functions of tensors that return what they make and change nothing."""
 
 GRADIENT = re.compile(r".*\.grad(\.data)?|(p|param|parameter|weight)\.data|grad|gradient")
+GRADIENT_OF = re.compile(r".*\.grad(\.data|\.detach\(\))?")
 
 NETWORK = r"model|net|encoder|generator|critic|discriminator|teacher|student"
 UNCALLED = {
@@ -52,6 +53,8 @@ def without_effect(source: str, calls: Iterable[str]) -> tuple[str, str] | None:
     for name, part in _parts(tree):
         if name is None or name in named:
             gradients = _bound(part, GRADIENT.fullmatch)
+            if (rebound := _rebound(part)) is not None:
+                return rebound, _REBOUND
             for node in walk(part):
                 for reading, why in _READINGS.items():
                     if reading(node, source, gradients):
@@ -189,6 +192,44 @@ def _of_a_weight(node: ast.AST, _source: str, _gradients: set[str]) -> bool:
                     return True
     return False
 
+
+def _rebound(part: ast.AST) -> str | None:
+    """``g = p.grad`` and then ``g = g * c``, and no line takes the new one."""
+    names = [n for n in walk(part) if isinstance(n, ast.Name)]
+    made = [
+        n for n in walk(part) if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name)
+    ]
+    for one in made:
+        name = n.id if isinstance(n := one.targets[0], ast.Name) else ""
+        mine = [n for n in names if n.id == name]
+        bound = [
+            m for m in made if m.targets[0] in mine and GRADIENT_OF.fullmatch(ast.unparse(m.value))
+        ]
+        taken = [n.lineno for n in mine if isinstance(n.ctx, ast.Load)]
+        stored = len([n for n in mine if not isinstance(n.ctx, ast.Load)])
+        if len(bound) == 1 and stored == 2 and one not in bound and _changes(one.value, name):
+            first, last = bound[0].lineno, one.end_lineno or one.lineno
+            if first < one.lineno and first <= min(taken) and max(taken) <= last:
+                return ast.unparse(one)
+    return None
+
+
+def _changes(value: ast.expr, name: str) -> bool:
+    """Whether this computes something new of a tensor of that name, and writes to nothing."""
+    match value:
+        case ast.BinOp():
+            calls = (n for n in walk(value) if isinstance(n, ast.Call))
+            return _names(value, name) and not any(dotted(c).endswith("_") for c in calls)
+        case ast.Call(func=ast.Attribute(attr=made), keywords=keywords):
+            return made in CHANGES and _names(value, name) and all(k.arg != "out" for k in keywords)
+    return False
+
+
+def _names(value: ast.expr, name: str) -> bool:
+    return any(isinstance(n, ast.Name) and n.id == name for n in walk(value))
+
+
+_REBOUND = "it makes something new that nobody takes, and the gradient stays; write to it in place"
 
 _READINGS: dict[Callable[[ast.AST, str, set[str]], bool], str] = {
     _dropped: "it makes something new that nobody takes; assign it, or call what ends with _",

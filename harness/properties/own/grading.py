@@ -13,6 +13,7 @@ from harness.properties.learning.every_parameter_learns import ID as LEARNS
 from harness.properties.own.clipping import copied_clip, where_clipped
 from harness.properties.own.exchanged import BUILT_WHEN, beside_a_lent_optimizer
 from harness.properties.own.graphs import carried_over
+from harness.properties.own.hand_clips import bounds_another, by_design
 from harness.properties.own.idle import where_reached
 from harness.properties.own.lacking import lacking
 from harness.properties.own.over_ranks import mean_over_ranks
@@ -54,13 +55,15 @@ def own_grade(
     if counts_micro_batches(trace):
         made = PropertyRule(id=SCHEDULE, level="allowed", reason=MADE_FOR_THEM)
         allowed = (*(rule for rule in allowed if rule.id != SCHEDULE), made)
+    allowed = (*allowed, *by_design(trace, settings))
     chosen = rules(settings, allowed, ruined=is_ruined(trace))
     verdicts = where_told(_judged(trace, chosen, settings), trace)
     verdicts = tuple(carried_over(frozen_on_purpose(v, trace), trace) for v in verdicts)
     verdicts = tuple(spoilt_for_good(v, trace) for v in verdicts)
     verdicts = tuple(mean_over_ranks(v, trace, settings, wider) for v in verdicts)
     verdicts = tuple(skipped_without_update(v, trace) for v in verdicts)
-    verdicts = beside_a_lent_optimizer((*verdicts, *copied_clip(trace, allowed)), trace)
+    own = (*copied_clip(trace, allowed), *bounds_another(trace, settings, allowed))
+    verdicts = beside_a_lent_optimizer((*verdicts, *own), trace)
     if is_about_restoring(trace):
         verdicts = tuple(map(_not_shown, verdicts))
     if lent_its_step(trace):

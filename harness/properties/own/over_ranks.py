@@ -4,6 +4,10 @@ A half may be the program's own weight on its loss: whether it is one over the n
 execution on another number of them tells.
 """
 
+import ast
+import re
+from collections.abc import Iterator
+
 from harness.domain.own import OwnSettings
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed
@@ -12,11 +16,21 @@ from harness.properties.evidence.consumption import account
 from harness.properties.evidence.figures import close, count, middle, number, show, spread
 from harness.properties.own.reading import own_settings
 from harness.properties.ranks.ranks_agree import ID
+from harness.syntax import tree_of, walk
 
 HALVED = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "")
 """Losses that people multiply by a half whatever the number of ranks; one that has no name may be of
 them.
 """
+
+NUMBER_OF_RANKS = re.compile(
+    r"[\w.]*(world|n_?(procs|ranks|gpus|workers|processes|replicas)\b|num_(procs|ranks|gpus|workers|"
+    r"processes|replicas)\b|get_world_size\(\))[\w.]*(\(\))?",
+    re.IGNORECASE,
+)
+"""What people call the number of ranks."""
+
+LOSS = re.compile("loss|criterion|entropy|nll", re.IGNORECASE)
 
 
 def may_follow_the_ranks(trace: Trace, settings: OwnSettings) -> bool:
@@ -41,6 +55,8 @@ def mean_over_ranks(
     few = _size(trace, settings)
     many = None if more is None else _size(more, own_settings(more))
     if wider is None or few is None or many is None:
+        return _by_its_size(verdict, trace, settings)
+    if _divides_its_loss(trace) and not _is_lent(trace):
         return _by_its_size(verdict, trace, settings)
     same_rates = _rates(trace.probes[0]) == _rates(wider)
     return _by_both(verdict, trace, wider.world_size, few, many) if same_rates else verdict
@@ -99,7 +115,8 @@ def _by_its_size(verdict: Verdict, trace: Trace, settings: OwnSettings) -> Verdi
     ranks, of = settings.ranks, first.update.window_size
     whole = close(first.ratio, ranks, SAME)  # else the program's own weight on its loss
     summed = close(factor, ranks, SAME) and whole and ranks != of
-    twice = close(factor, 1.0 / ranks, SAME) and ranks != of and not _halved(totals)
+    own_weight = _halved(totals) and not _divides_its_loss(trace)
+    twice = close(factor, 1.0 / ranks, SAME) and ranks != of and not own_weight
     if not (summed or twice):
         return verdict
     why = (
@@ -126,3 +143,23 @@ def _totals(trace: Trace, settings: OwnSettings) -> list[WindowTotal]:
 
 def _halved(totals: list[WindowTotal]) -> bool:
     return any(b.mean_of in HALVED for t in totals for b in t.reading.window.rank_trace.backwards)
+
+
+def _divides_its_loss(trace: Trace) -> bool:
+    """Whether the text divides a loss by the number of ranks, and sends that loss nowhere: a loss that
+    is averaged for a log goes over the ranks first.
+    """
+    source = trace.probes[0].program.source
+    sent = re.findall(r"reduce\(\s*([\w.]+)", source)
+    return any(not loss.startswith(tuple(sent)) for loss in _divided(source))
+
+
+def _divided(source: str) -> Iterator[str]:
+    for node in walk(tree_of(source)):
+        match node:
+            case (
+                ast.BinOp(left=loss, op=ast.Div(), right=ranks)
+                | ast.AugAssign(target=loss, op=ast.Div(), value=ranks)
+            ) if NUMBER_OF_RANKS.fullmatch(ast.unparse(ranks)):
+                if LOSS.search(text := ast.unparse(loss)):
+                    yield text

@@ -15,6 +15,7 @@ from harness.properties.evidence.settings import (
 )
 from harness.properties.evidence.takings_up import takes_up
 from harness.properties.evidence.windows import full, losses_of_one_batch, of_probe, usual_size
+from harness.properties.own.hand_clips import says_that_it_clips
 from harness.properties.schedule.mistaken_rates import loses_rates
 
 OWN_LOSS = 0.05
@@ -33,7 +34,7 @@ def own_settings(trace: Trace) -> OwnSettings:
     casts = Counter(m.autocast for u in updates for m in u.window)
     return OwnSettings(
         micro_batches=_most_frequent(map(gathered_by, probes)),
-        clip=_clip(updates, seen.threshold),
+        clip=_clip(updates, seen.threshold if says_that_it_clips(trace) else None),
         clip_moves=_moves(updates),
         measures_norm=any(c.limit is None or c.limit >= MEASURES for c in calls),
         optimizer=" and ".join(sorted({u.optimizer for u in updates if u.optimizer})),

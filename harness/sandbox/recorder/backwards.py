@@ -157,6 +157,7 @@ class Backwards:
     ) -> None:
         alone = event.function == "grad" and not event.create_graph
         given = _given(args, kwargs, result) if alone else []
+        self._tape.reach(leaf for leaf, _ in given)
         added = self._tape.increments(before, given) if before is not None else ()
         found = self._after(args, kwargs, result)
         plain = self._tape.plain_ones()

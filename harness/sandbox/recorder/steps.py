@@ -181,7 +181,7 @@ class Steps:
         asking = (p for p in _parameters(optimizer) if p.requires_grad)
         self._asked_for_one.update(map(self._tape.name, asking))
         self.count += 1
-        values = self._tape.values(dict.fromkeys(names))
+        values = self._tape.stepped(dict.fromkeys(names))
         self._tape.write(event, [*pending.gradients, *pending.put_back, *values])
 
     def _group(self, group: dict[Any, Any]) -> ParameterGroup:
@@ -219,6 +219,8 @@ class _Pending:
         # its inner optimizer sees this rank's share, the others' parameters arrive before it returns
         self.sharded = type(optimizer).__name__ == "ZeroRedundancyOptimizer"
         self.closures = 0
+        for parameter in _parameters(optimizer):
+            tape.name(parameter)  # a master takes the place of what is copied from it
         self.put_back = list(tape.changed_by_itself())
         """Parameters that the program changed since they were last written, as they are now."""
         self._take()

@@ -57,6 +57,10 @@ class Tape:
         self.has_plain = False
         """Whether plain tensors are trained."""
         self._met: list[str] = []
+        self._reached: set[str] = set()
+        """Names of parameters that a backward has reached."""
+        self._masters: dict[str, TensorWeakRef] = {}
+        """By the name of what is copied from them: weights that an optimizer steps in its place."""
         self.expects = False
         """Whether it was told how much is trained before anything was called."""
         self.before_write: Callable[[], None] | None = None
@@ -148,10 +152,27 @@ class Tape:
                 yield as_blob(f"inc:{name}", now - before[name] if name in before else now)
 
     def name(self, parameter: Tensor) -> str:
-        """Name of a parameter; one never seen before is registered as loose."""
-        if not self.knows(parameter):
+        """Name of a parameter; one never seen before is registered as loose. A master has the name of
+        the weight that is copied from it.
+        """
+        if not self.knows(parameter) and not self._is_master(parameter):
             self.register("loose.", [(str(self._count), parameter)])
         return self._names[id(parameter)][0]
+
+    def reach(self, leaves: Iterable[Tensor]) -> None:
+        """A backward returned the gradients of these; what one leaves in ``.grad`` is known anyway."""
+        self._reached.update(self.name(leaf) for leaf in leaves if self.knows(leaf))
+
+    def _is_master(self, parameter: Tensor) -> bool:
+        """Whether a parameter that no backward reaches is equal to one that backward reaches."""
+        for name, copy in self._alive():
+            alike = copy.shape == parameter.shape and name in self._reached - self._masters.keys()
+            if alike and torch.equal(parameter.detach().to(copy.dtype), copy.detach()):
+                found = TensorWeakRef(parameter)
+                self._names[id(parameter)] = name, found
+                self._masters[name] = found
+                return True
+        return False
 
     def write(self, event: Event, tensors: Iterable[Blob] = ()) -> None:
         """Write one event."""
@@ -181,7 +202,14 @@ class Tape:
         known = dict(self._alive())
         for name in known if names is None else (n for n in names if n in known):
             if not _is_left_out(known[name]):
-                yield self._remembered(name, known[name])
+                yield self._remembered(name, self._held(name, known[name]))
+
+    def stepped(self, names: Iterable[str]) -> Iterator[Blob]:
+        """The same right after an optimizer's step, of masters that were not copied yet."""
+        known = dict(self._alive())
+        for name in (n for n in names if n in known and not _is_left_out(known[n])):
+            master = self._master(name)
+            yield self._remembered(name, known[name] if master is None else master)
 
     def plain_ones(self) -> Iterator[Blob]:
         """``param:<name>`` of the plain tensors that were met since they were last asked for."""
@@ -202,7 +230,7 @@ class Tape:
         """``was:<name>``: what the program changed without an event until now."""
         for name, parameter in self._alive():
             if self._differs(name, parameter):
-                yield self.blob(f"was:{name}", parameter)
+                yield self.blob(f"was:{name}", self._held(name, parameter))
 
     def differs(self, parameter: Tensor) -> bool:
         """Whether a known parameter differs from what was last written."""
@@ -223,17 +251,26 @@ class Tape:
         return any(self._differs(name, p) for name, p in self._alive())
 
     def finite_gradients(self) -> bool:
-        """Whether every gradient is finite now."""
-        return all(
-            _is_finite(p.grad.sum() if self.large else dense(p.grad))
-            for _, p in self._alive()
-            if p.grad is not None
-        )
+        """Whether every gradient is finite now, right after a backward."""
+        there = {name: p.grad for name, p in self._alive() if p.grad is not None}
+        self._reached.update(there)
+        return all(_is_finite(g.sum() if self.large else dense(g)) for g in there.values())
 
     def settle(self) -> None:
         """Have written what happened and was not told yet."""
         if self.before_write is not None:
             self.before_write()
+
+    def _master(self, name: str) -> Tensor | None:
+        found = self._masters.get(name)
+        return None if found is None else found()
+
+    def _held(self, name: str, parameter: Tensor) -> Tensor:
+        """The parameter, or its master, of which it is the rounded copy now."""
+        master = self._master(name)
+        if master is None or not torch.equal(master.detach().to(parameter.dtype), parameter):
+            return parameter
+        return master
 
     def _remembered(self, name: str, parameter: Tensor) -> Blob:
         blob = self.blob(f"param:{name}", parameter)
@@ -247,6 +284,7 @@ class Tape:
             return False
         if name not in self._versions:
             return True
+        parameter = self._held(name, parameter)
         if name not in self._last:
             return parameter._version != self._versions[name]
         # bit comparison: NaN equals itself here, or a diverged model would be written at every forward

@@ -17,7 +17,8 @@ from harness.sandbox.world.reading import ProgramReading
 def is_one(name: str, lender: Lender) -> bool:
     """Whether a free name is that of a library; a name of the table that a program calls is not."""
     if name == "Trainer":
-        return "TrainingArguments" in lender.reading.mentioned
+        named = "TrainingArguments" in lender.reading.mentioned
+        return named or "transformers" in lender.reading.imported
     if name not in by_name() or name in lender._known:
         return False
     if lender.values.parts and lender.values.parts.is_network(name.lower()):

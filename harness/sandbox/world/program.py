@@ -38,6 +38,7 @@ from harness.sandbox.world.turns import (
     Turns,
     Windows,
     first_use,
+    is_around_a_step,
     makes_updates,
     with_clearing,
 )
@@ -273,14 +274,14 @@ class _Binding:
             self._free(name)
         huggingface.prepare_what_is_expected(vars(self.module))
         self.turns: Turns | Windows | None = None
-        self.turns_from = 0
+        self.turns_from, self.turns_until = 0, len(self.tree.body)
         if moments and not (self.reading.called or self.reading.does(self.tree)):
             for name in moments:  # all of the training would be lent, and none of it judged
                 self._free(name)
             moments = {}
         if moments and self._are_all_data(moments):
             moments = {}
-        if moments or self._looks():
+        if moments or self._looks() or self._step_of_an_update():
             self._as_turns(moments)
 
     def _are_all_data(self, moments: dict[str, str]) -> bool:
@@ -329,7 +330,9 @@ class _Binding:
             self.turns = Windows(self.lender)
         else:
             self.turns = Turns(self.lender, moments, self.tree)
-        start = first_use(self.tree, names) if moments else len(self.tree.body)
+        step = self._step_of_an_update()
+        self.turns_until = step[-1] + 1 if step else len(self.tree.body)
+        start = first_use(self.tree, names) if moments else step[0] if step else len(self.tree.body)
         self.turns_from = with_clearing(self.tree, min(start, self._first_look()))
         self.lender.notes.append(self.turns.said())
         vars(self.module)[rewrite.TURNS] = self.turns
@@ -337,6 +340,23 @@ class _Binding:
     def _looks(self) -> bool:
         """Whether module-level code looks at gradients that nothing in the program computes."""
         return self.reading.does(self.tree) == {"grad"} and self._first_look() < len(self.tree.body)
+
+    def _step_of_an_update(self) -> range:
+        """Indices of the module-level statements around a step, in code that shows nothing of what comes
+        before it: neither batches nor a backward, nor how its optimizer is made.
+        """
+        roles = {self.lender.role(n): n for n in self.lender.names}
+        if "backward" in self.reading.does(self.tree) or "optimizer" not in roles:
+            return range(0)
+        names = {roles[role] for role in ("optimizer", "scaler") if role in roles}
+        around = [
+            index
+            for index, statement in enumerate(self.tree.body)
+            if statement in self._live() and is_around_a_step(statement, names)
+        ]
+        plain = [self.tree.body[i] for i in around if isinstance(self.tree.body[i], ast.Expr)]
+        steps = "step" in self.reading.does(*plain)
+        return range(around[0], around[-1] + 1) if steps else range(0)
 
     def _first_look(self) -> int:
         """Index of the first module-level statement that looks at gradients nobody computes."""
@@ -358,6 +378,7 @@ class _Binding:
 
     def _rewrite(self) -> None:
         first = self.tree.body[self.turns_from] if self.turns is not None else None
+        last = self.tree.body[self.turns_until - 1]
         vars(self.module)[rewrite.LATER] = self.starter.later
         vars(self.module).update(devices.LENT)
         devices.map_calls(self.tree, bare=True)
@@ -366,7 +387,7 @@ class _Binding:
         if self.late:
             rewrite.with_late(self.tree, self.late)
         if first is not None:
-            rewrite.as_turns(self.tree, first)
+            rewrite.as_turns(self.tree, first, last)
 
     def _watch(self) -> None:
         for name, part in self.values.parts.given.items():

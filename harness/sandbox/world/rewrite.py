@@ -24,13 +24,14 @@ def with_late(tree: ast.Module, late: Mapping[str, int]) -> None:
     ast.fix_missing_locations(tree)
 
 
-def as_turns(tree: ast.Module, first: ast.stmt) -> None:
-    """From a module-level statement on the program is the body of a loop that it does not show."""
-    start = next(i for i, statement in enumerate(tree.body) if statement is first)
+def as_turns(tree: ast.Module, first: ast.stmt, last: ast.stmt) -> None:
+    """Module-level statements are the body of a loop that the program does not show."""
+    start, end = (next(i for i, s in enumerate(tree.body) if s is one) for one in (first, last))
     outside = [s for i, s in enumerate(tree.body) if i < start or isinstance(s, DEFINITIONS)]
-    inside = [s for s in tree.body[start:] if not isinstance(s, DEFINITIONS)]
+    shown = [s for s in tree.body[start:] if not isinstance(s, DEFINITIONS)]
+    inside = [s for s in tree.body[start : end + 1] if not isinstance(s, DEFINITIONS)]
     loop = ast.For(ast.Name("_", ast.Store()), ast.Name(TURNS, ast.Load()), inside, [])
-    tree.body = [*outside, ast.copy_location(loop, first)]
+    tree.body = [*outside, ast.copy_location(loop, first), *shown[len(inside) :]]
     ast.fix_missing_locations(tree)
 
 

@@ -5,6 +5,7 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
+import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim import Optimizer
@@ -14,7 +15,7 @@ from harness.sandbox.world.answers import another_loss
 from harness.sandbox.world.lending import MOMENT, Lender
 from harness.sandbox.world.policies import MET
 from harness.sandbox.world.reading import DEFINITIONS, clears
-from harness.syntax import walk
+from harness.syntax import dotted, walk
 
 APART = ("input", "loss")
 """Roles of which several names mean several things."""
@@ -49,7 +50,7 @@ class Turns:
                 self._optimizer().zero_grad()
             moment = self._moment(index, lender.data.leaves(batch))
             if self.goes_back:
-                moment["loss"].backward()
+                self._scaled(moment["loss"]).backward()
             found = self._apart({name: moment[role] for name, role in self._roles.items()}, moment)
             vars(lender.module).update(found)
             yield found
@@ -66,6 +67,12 @@ class Turns:
         for place, name in enumerate(losses[1:], start=1):
             found[name] = another_loss(found[name], moment["output"], place)
         return found
+
+    def _scaled(self, loss: torch.Tensor) -> torch.Tensor:
+        """The loss as a scaler of the program's wants it, which the program has not seen."""
+        scalers = [n for n in self._lender.names if self._lender.role(n) == "scaler"]
+        scaler = vars(self._lender.module).get(scalers[0]) if scalers else None
+        return loss if scaler is None else scaler.scale(loss)  # type: ignore[no-any-return]
 
     def _every(self) -> int:
         """Micro-batches of one update, where the loop clears and steps."""
@@ -135,6 +142,14 @@ def first_use(tree: ast.Module, names: set[str]) -> int:
         ):
             return index
     return len(tree.body)
+
+
+def is_around_a_step(statement: ast.stmt, names: set[str]) -> bool:
+    """Whether a statement uses an optimizer or a scaler of these names now, or clips."""
+    nodes = walk(statement)
+    used = any(isinstance(n, ast.Name) and n.id in names for n in nodes)
+    clips = any(isinstance(n, ast.Call) and "clip" in dotted(n) for n in nodes)
+    return (used or clips) and not any(isinstance(n, ast.Lambda) for n in nodes)
 
 
 def makes_updates(statement: ast.stmt) -> bool:

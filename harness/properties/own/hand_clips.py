@@ -1,0 +1,104 @@
+"""Clips that a program computes itself and that bound something else than the norm of the gradient.
+
+Their factor is a number over some measure of the gradient. Where that measure is the norm of all, what
+is left has one norm in every window, and it is a clip like any other. Where another measure times the
+factor is one number, while the norms that are left differ, that one was taken.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
+
+from harness.domain.own import SAYS_CLIP, OwnSettings
+from harness.domain.scenario import PropertyRule
+from harness.domain.trace import Match, ParameterMatch, Trace
+from harness.domain.verdict import Verdict, failed
+from harness.properties.evidence.consumption import FEW, WindowReading, transported
+from harness.properties.evidence.figures import count, number, show, spread
+from harness.properties.evidence.settings import own_threshold
+
+ID = "clip-global-norm"
+
+ACTED = 0.99
+"""A clip acted where it left less than this."""
+
+SAME = 2e-3
+"""Spread up to which a product is one number."""
+
+DIFFER = 0.2
+"""Spread of the norms that are left from which on they have none in common."""
+
+INACTIVE = "clip-inactive-when-small"
+
+NORMALISES = "it brings every gradient to one norm, and calls that no clip"
+FOLLOWS = "its threshold follows the run"
+
+Measure = Callable[[Match], float]
+
+
+def bounds_another(
+    trace: Trace, settings: OwnSettings, allowed: Sequence[PropertyRule]
+) -> tuple[Verdict, ...]:
+    """A fail for a clip by another measure than the norm; empty where there is none."""
+    judged = settings.clip is None and ID not in {rule.id for rule in allowed}
+    judged = judged and says_that_it_clips(trace)
+    seen = transported(trace, settings.expectations) if judged else None
+    acted = [r for r in (seen.readings if seen else ()) if r.aligned and 0.0 < r.ratio < ACTED]
+    if len(acted) < FEW or spread([r.consumed for r in acted]) < DIFFER:
+        return ()
+    found = next((m for m in _measures(acted[0].match) if _is_one(acted, m[1])), None)
+    if found is None or spread([r.ratio for r in acted]) < DIFFER:
+        return ()
+    what, first = found[0], acted[0]
+    said = failed(
+        ID,
+        f"In {count(len(acted), 'window')} the gradient was scaled by a number over {what}: in "
+        f"{first.where} norm {show(first.consumed)} was left of {show(first.true)}, and in others "
+        f"{show(min(r.consumed for r in acted))} to {show(max(r.consumed for r in acted))}. Divide by "
+        "the 2-norm of the whole gradient.",
+        number("smallest norm that was left", min(r.consumed for r in acted)),
+        number("largest norm that was left", max(r.consumed for r in acted)),
+    )
+    return (said,)
+
+
+def says_that_it_clips(trace: Trace) -> bool:
+    """Whether a word of its text does."""
+    return any(SAYS_CLIP.search(probe.program.source) for probe in trace.probes)
+
+
+def by_design(trace: Trace, settings: OwnSettings) -> tuple[PropertyRule, ...]:
+    """What a program may do to small gradients that does not set out to leave them alone."""
+    found = None if says_that_it_clips(trace) else own_threshold(trace, settings.expectations)
+    reason = FOLLOWS if settings.clip_moves else NORMALISES if found is not None else None
+    return () if reason is None else (PropertyRule(id=INACTIVE, level="allowed", reason=reason),)
+
+
+def _is_one(acted: Sequence[WindowReading], measure: Measure) -> bool:
+    """Whether the factor is one number over this measure, in every window."""
+    products = [r.ratio * measure(r.match) for r in acted]
+    return min(products) > 0.0 and spread(products) <= SAME
+
+
+def _measures(match: Match) -> Iterator[tuple[str, Measure]]:
+    """What people divide by for the norm of the gradient."""
+    yield "the square of its norm", lambda m: m.expected_norm**2
+    yield (
+        "the root of the sum of its parts' norms",
+        lambda m: math.sqrt(sum(p.expected_norm for p in m.parameters)),
+    )
+    parts = len(match.parameters)
+    for kept in accumulate([1] * (parts - 1)):
+        yield f"the norm of {kept} of {parts} parameters", _of_part(slice(kept))
+        yield f"the norm of {kept} of {parts} parameters", _of_part(slice(-kept, None))
+
+
+def _of_part(part: slice) -> Measure:
+    def measure(match: Match) -> float:
+        chosen: Sequence[ParameterMatch] = match.parameters[part]
+        largest = max(p.expected_norm for p in match.parameters)
+        if len(chosen) == 1 and chosen[0].expected_norm == largest:
+            return 0.0  # it may be the largest that is meant
+        return math.hypot(*(p.expected_norm for p in chosen))
+
+    return measure
