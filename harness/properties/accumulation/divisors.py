@@ -41,7 +41,7 @@ def own_size(gathered: Sequence[WindowReading]) -> Verdict | None:
         return None
     factor, first = middle(sizes), totals[0].reading
     of = totals[0].of
-    if of < 2:  # noqa: PLR2004 - one loss gathers nothing
+    if of < 2:
         return None
     if close(factor, 1.0, SAME):
         return mean(totals, of)

@@ -52,10 +52,7 @@ def own_grade(
     ``allowed``: what its author means to fail. ``wider``: the same program on one rank more.
     """
     settings = own_settings(trace)
-    if counts_micro_batches(trace):
-        made = PropertyRule(id=SCHEDULE, level="allowed", reason=MADE_FOR_THEM)
-        allowed = (*(rule for rule in allowed if rule.id != SCHEDULE), made)
-    allowed = (*allowed, *by_design(trace, settings))
+    allowed = (*_without_schedule(allowed, trace), *by_design(trace, settings))
     chosen = rules(settings, allowed, ruined=is_ruined(trace))
     verdicts = where_told(_judged(trace, chosen, settings), trace)
     verdicts = tuple(carried_over(frozen_on_purpose(v, trace), trace) for v in verdicts)
@@ -78,6 +75,14 @@ def own_grade(
     if any(v.sentence == BUILT_WHEN for v in verdicts):
         reason = BUILT_WHEN
     return grade.model_copy(update={"reason": reason})
+
+
+def _without_schedule(allowed: Sequence[PropertyRule], trace: Trace) -> Sequence[PropertyRule]:
+    """What is allowed, and a schedule that moves with each micro-batch where it is made for them."""
+    if not counts_micro_batches(trace):
+        return allowed
+    made = PropertyRule(id=SCHEDULE, level="allowed", reason=MADE_FOR_THEM)
+    return (*(rule for rule in allowed if rule.id != SCHEDULE), made)
 
 
 def _judged(
