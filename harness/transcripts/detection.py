@@ -125,11 +125,20 @@ def _format_of_line(record: dict[str, JsonValue]) -> str | None:
         fields(part).get("type") in _CODEX_ITEM for part in content
     ):
         return "codex-rollout"
+    if _is_of_a_session(kind, record):
+        return "claude-code"
+    if _is_printed(kind, record):
+        return "claude-stream"
+    message = fields(record.get("message"))
+    return "claude-code" if message and message.get("role") == kind else None  # without its ids
+
+
+def _is_of_a_session(kind: str, record: dict[str, JsonValue]) -> bool:
+    """Whether Claude Code stored it."""
     if kind in _SESSION or "parentUuid" in record or "isSidechain" in record:
-        return "claude-code"
-    if kind in ("user", "assistant", "system") and "sessionId" in record and "uuid" in record:
-        return "claude-code"
-    return "claude-stream" if _is_printed(kind, record) else None
+        return True
+    talks = kind in ("user", "assistant", "system")
+    return talks and "sessionId" in record and "uuid" in record
 
 
 def _is_printed(kind: str, record: dict[str, JsonValue]) -> bool:

@@ -75,8 +75,8 @@ def consumed_again(window: Window) -> bool:
         return False
     share = stale(window)
     same = last is not None and close(update.consumed_norm, last.consumed_norm, SAME_NORM)
-    if not untouched:
-        same = False  # gradient came from somewhere that is not on record: clipped norms are alike
+    if not untouched or update.rounds:
+        same = False  # it came from elsewhere, as from other ranks: clipped norms are alike
     return same or (share is not None and share > window.negligible)
 
 

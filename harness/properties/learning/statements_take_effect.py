@@ -66,7 +66,9 @@ def _idle(probe: ProbeTrace) -> str | None:
 
 def _none_left(probe: ProbeTrace) -> tuple[str, str] | None:
     late = used_up(probe.program.source)
-    return late and (late, "an iterator of parameters was used up before it; make a list of them")
+    if late is None:
+        return None
+    return (late, "an iterator of parameters was used up before it; make a list of them")
 
 
 def _loses_a_rest(probe: ProbeTrace) -> bool:

@@ -68,7 +68,8 @@ def _turns(body: Sequence[ast.stmt], name: str) -> list[ast.AST]:
         match one:
             case ast.If():
                 ways = [_turns(part, name) for part in blocks(one) if not _leaves(part)]
-                found += max(ways, key=len, default=[])
+                most = max(map(len, ways), default=0)
+                found += next((way for way in ways if len(way) == most), [])
             case ast.For() if _goes_over(one.iter, name):
                 found.append(one)
             case ast.For() | ast.While():

@@ -101,8 +101,9 @@ def install() -> None:
     # without a GPU torch refuses it: each rank keeps the statistics of its own rows
     setattr(nn.SyncBatchNorm, "forward", nn.modules.batchnorm._BatchNorm.forward)  # noqa: B010 - mypy refuses otherwise
     setattr(DistributedDataParallel, "_passing_sync_batchnorm_handle", lambda *_: None)  # noqa: B010 - as above
-    for module in (torch.multiprocessing, multiprocessing):
-        setattr(module, "Process", _Process)  # noqa: B010 - mypy refuses otherwise
+    contexts = multiprocessing.context.BaseContext.__subclasses__()
+    for maker in (torch.multiprocessing, multiprocessing, *contexts):
+        setattr(maker, "Process", _Process)  # noqa: B010 - mypy refuses otherwise
     for shared in (nn.Module, torch.Tensor):  # there is no other process to share it with
         name = "share_memory" if shared is nn.Module else "share_memory_"
         setattr(shared, name, lambda itself: itself)

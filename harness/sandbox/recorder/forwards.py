@@ -169,7 +169,9 @@ class Forwards:
         self._seen.add(module)
         parameters = list(nn.Module.parameters(module))
         if parameters and (
-            not any(self._tape.knows(p) for p in parameters) or self._is_put_together(module)
+            not any(self._tape.knows(p) for p in parameters)
+            or self._is_put_together(module)
+            or self._is_no_copy(module)
         ):
             self.track(module, "own")
             # torch has looked ``forward`` up already: this one call goes by the hooks
@@ -186,6 +188,12 @@ class Forwards:
             part in self._tracked or id(part) in self._of_tracked[1]
             for part in (module, *module.children())
         )
+
+    def _is_no_copy(self, module: nn.Module) -> bool:
+        """Whether it holds the very layers of a tracked model, as ``copy.copy`` returns it."""
+        same = any(vars(module)["_modules"] is vars(one)["_modules"] for one in self._tracked)
+        self._tape.is_shared = self._tape.is_shared or same
+        return same
 
     def _after_first(self, module: nn.Module, inputs: object, output: object) -> object:
         """What torch hands on in place of ``output``; ``None`` for that itself."""

@@ -54,6 +54,8 @@ class Tape:
         self._last: dict[str, Blob] = {}
         self._versions: dict[str, int] = {}
         self.large = self.is_silent = False
+        self.is_shared = False
+        """Whether a model was called that is no copy of another, and holds its layers."""
         self.has_plain = False
         """Whether plain tensors are trained."""
         self._met: list[str] = []

@@ -72,7 +72,7 @@ class Turns:
         """The loss as a scaler of the program's wants it, which the program has not seen."""
         scalers = [n for n in self._lender.names if self._lender.role(n) == "scaler"]
         scaler = vars(self._lender.module).get(scalers[0]) if scalers else None
-        return loss if scaler is None else scaler.scale(loss)  # type: ignore[no-any-return]
+        return loss if scaler is None else scaler.scale(loss)
 
     def _every(self) -> int:
         """Micro-batches of one update, where the loop clears and steps."""
