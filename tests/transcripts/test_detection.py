@@ -55,6 +55,7 @@ def test_every_format_and_every_fixture_is_in_the_table():
         ('{"system": "s", "messages": [{"role": "user", "content": "a"}]}', "anthropic"),
         ('{"model": "claude-x", "messages": [{"role": "user", "content": "a"}]}', "anthropic"),
         ('{"role": "user", "content": "a"}\n{"role": "assistant", "content": "b"}', "openai"),
+        ('{"type": "user", "message": {"role": "user", "content": "a"}}\n' * 2, "claude-code"),
     ],
 )
 def test_what_looks_like_two_formats_is_read_as_the_likelier_one(content, expected):
