@@ -20,6 +20,7 @@ Masked by: one update; a loss curve, which falls all the same.
 from collections import Counter
 from itertools import pairwise
 
+from harness.domain.clip_call import norm_met
 from harness.domain.scenario import Expectations
 from harness.domain.trace import MicroBatch, ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
@@ -214,6 +215,7 @@ def is_mean_of_its_own(window: Window, expectations: Expectations) -> bool:
     return any(
         m.relative_error <= window.tolerance
         or (whole and bool(window.update.clip_calls) and m.ratio < 1.0)
+        or close(norm_met(window.update, m.consumed_norm) or 0.0, m.expected_norm, ALIKE)
         for m in matches
         if m is not None and m.direction_error <= window.tolerance
     )
