@@ -258,14 +258,14 @@ MANY_PASSES = Probe(
 )
 """The execution of a program in its own world that trains in another way later on."""
 
-SAYS_CLIP = re.compile(
-    r"clip|max_?norm|limit|threshold|bound|\bcap\b|clamp\(max=1|\bmin\(1(\.0)?,|, 1(\.0)?\)",
-    re.IGNORECASE,
-)
-"""How a program shows that it means to bound gradients."""
+CLIPS = re.compile(r"clip|max_?norm|clamp\(max=1|\bmin\(1", re.IGNORECASE)
+"""How a program shows that it clips."""
+
+BOUNDS = re.compile(r"limit|threshold|bound|\bcap\b|, 1(\.0)?\)", re.IGNORECASE)
+"""What else may mean a bound of gradients."""
 
 BY_HAND = re.compile(r"\.grad\b(\.data)?\s*(\*=|\.(mul|div|copy)_)|foreach_mul_")
-"""How it changes them itself."""
+"""How it changes gradients itself."""
 
 FEW_VALUES = 2
 """A term with no more values is a number that the program chooses."""
@@ -277,7 +277,7 @@ def further_regimes(first: ProbeTrace) -> tuple[Probe, ...]:
     whether that follows the weights.
     """
     text = first.program.source
-    clips = thresholds(first) or (SAYS_CLIP.search(text) and BY_HAND.search(text))
+    clips = thresholds(first) or (CLIPS.search(text) and BY_HAND.search(text))
     others = fitted(first)[1:] if first.updates and clips else ()
     if not others and len(set(first.program.constant_values)) > FEW_VALUES:
         others = (UNEVEN,)

@@ -111,7 +111,8 @@ def _leaves(body: Sequence[ast.stmt]) -> bool:
 
 def _is_iterator(node: ast.expr) -> bool:
     called = isinstance(node, ast.Call) and ITERATORS.fullmatch(dotted(node)) is not None
-    return called or isinstance(node, ast.GeneratorExp)
+    once = called or isinstance(node, ast.GeneratorExp)
+    return once and "param" in ast.unparse(node)
 
 
 def _is_store(node: ast.Name) -> bool:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
-from harness.domain.own import SAYS_CLIP, OwnSettings
+from harness.domain.own import BOUNDS, CLIPS, OwnSettings
 from harness.domain.scenario import PropertyRule
 from harness.domain.trace import Match, ParameterMatch, Trace
 from harness.domain.verdict import Verdict, failed
@@ -64,7 +64,8 @@ def bounds_another(
 
 def says_that_it_clips(trace: Trace) -> bool:
     """Whether a word of its text does."""
-    return any(SAYS_CLIP.search(probe.program.source) for probe in trace.probes)
+    texts = {probe.program.source for probe in trace.probes}
+    return any(word.search(text) for text in texts for word in (CLIPS, BOUNDS))
 
 
 def by_design(trace: Trace, settings: OwnSettings) -> tuple[PropertyRule, ...]:
