@@ -74,7 +74,7 @@ class OwnSettings(Record):
             max_norm=clip.lowest if clip is not None and not moves else None,
             max_norm_between=(clip.lowest, clip.highest) if clip is not None and moves else None,
             accumulates=self.accumulates,
-            own_memory=True,
+            unasked=True,
         )
 
     @property

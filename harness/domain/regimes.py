@@ -87,9 +87,11 @@ def thresholds(trace: ProbeTrace) -> tuple[float, ...]:
     called = [c.limit for c in _calls(trace) if c.bounds and c.limit]
     if called:
         return tuple(sorted(set(called)))
-    computed = ((u, u.match("as-computed")) for u in trace.updates)
-    shrunk = (m.consumed_norm for _, m in computed if m and 0.0 < m.ratio < CLIPPED)
-    return tuple(sorted({float(f"{norm:.3g}") for norm in shrunk}))
+    computed = (u.match("as-computed") for u in trace.updates)
+    shrunk = [m for m in computed if m and 0.0 < m.ratio < CLIPPED]
+    if len({float(f"{m.ratio:.3g}") for m in shrunk}) == 1 < len(shrunk):
+        return ()  # a divisor
+    return tuple(sorted({float(f"{m.consumed_norm:.3g}") for m in shrunk}))
 
 
 def _norms(trace: ProbeTrace) -> list[float]:

@@ -90,9 +90,9 @@ class Expectations(Record):
     """Whether an update is meant to accumulate several micro-batches."""
     groups: dict[str, Group] = Field(default_factory=dict)
     """Parts of the model by name, where the scenario is about clipping per group."""
-    own_memory: bool = False
-    """Whether an update may hold what the program itself keeps of earlier gradients, as a filter of
-    gradients does. A message that asks for the gradient of the batch says no.
+    unasked: bool = False
+    """Whether no message asks for anything: a program may add what it keeps of earlier gradients, begin
+    to clip later on, and take another norm than the 2-norm.
     """
     healthy_probe: str | None = None
     """For diagnoses: the probe in which training is fine."""

@@ -35,7 +35,8 @@ def own_size(gathered: Sequence[WindowReading]) -> Verdict | None:
     """A fail when windows arrive as the sum of their means, or divided twice; a pass when they arrive
     as the mean; ``None`` where nothing tells.
     """
-    totals = [t for r in gathered if not in_parts(r) and (t := total(r)) is not None]
+    known = [r for r in gathered if not (in_parts(r) or clipped_by_hand(r))]
+    totals = [t for r in known if (t := total(r)) is not None]
     sizes = [t.size for t in totals]
     if not totals or spread(sizes) > SAME:
         return None
@@ -58,6 +59,11 @@ def own_size(gathered: Sequence[WindowReading]) -> Verdict | None:
         number("times the mean of the window", factor, first.where),
         number("micro-batches in the window", of, first.where),
     )
+
+
+def clipped_by_hand(reading: WindowReading) -> bool:
+    """Whether a clip that nobody called shrank it, so that nothing tells what came to it."""
+    return reading.state == "clipped" and not clip_calls(reading.update)
 
 
 def in_parts(reading: WindowReading) -> bool:

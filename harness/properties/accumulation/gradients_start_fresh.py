@@ -87,7 +87,7 @@ def adds_its_memory(window: Window, expectations: Expectations) -> bool:
     that may be: a filter of gradients adds what it keeps of earlier ones.
     """
     one_network = not window.update.trains
-    return expectations.own_memory and one_network and window.update.began_clear
+    return expectations.unasked and one_network and window.update.began_clear
 
 
 def counted_twice(probe: ProbeTrace) -> Verdict:

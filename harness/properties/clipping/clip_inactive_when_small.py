@@ -24,6 +24,7 @@ from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
 from harness.properties.evidence.consumption import Account, WindowReading, factor_of, transported
 from harness.properties.evidence.figures import count, number, show, spread
+from harness.properties.evidence.regimes import by_its_own_norm
 from harness.properties.evidence.settings import bounds_norm
 from harness.properties.property import A_THRESHOLD, Property
 
@@ -44,7 +45,10 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     raised = [r for r in account.readings if raised_to_its_threshold(r)]
     if len(raised) > 1:
         return normalised(raised[0])
-    return of_small(below(account, expectations) or just_below(account, expectations))
+    small = below(account, expectations) or just_below(account, expectations)
+    if expectations.unasked:
+        small = [r for r in small if not by_its_own_norm(r)]
+    return of_small(small)
 
 
 def of_small(small: list[WindowReading]) -> Verdict:
