@@ -211,6 +211,8 @@ def is_mean_of_its_own(window: Window, expectations: Expectations) -> bool:
     weight = sum(m.weight or 0.0 for m in window.own)
     later = float(window.update.window_size)  # the gradients may be divided before the clip
     whole = close(weight, 1.0, ALIKE) or close(weight, later, ALIKE)
+    if expectations.unasked and divided_by_its_own(window):
+        return True
     matches = [window.update.match(o) for o in expectations.objectives if o != "as-computed"]
     return any(
         m.relative_error <= window.tolerance
@@ -219,6 +221,13 @@ def is_mean_of_its_own(window: Window, expectations: Expectations) -> bool:
         for m in matches
         if m is not None and m.direction_error <= window.tolerance
     )
+
+
+def divided_by_its_own(window: Window) -> bool:
+    """Whether each loss is a mean over the number of losses in this window."""
+    factors = [b.factor for b in backwards_of(window)]
+    known = [f for f in factors if f is not None]
+    return len(known) == len(factors) > 0 and close(sum(known), 1.0, ALIKE)
 
 
 def grow(probe: ProbeTrace, expectations: Expectations) -> bool:

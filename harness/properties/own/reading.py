@@ -55,7 +55,11 @@ def _most_frequent(sizes: Iterable[int]) -> int:
 
 
 def gathered_by(probe: ProbeTrace) -> int:
-    """How many micro-batches an update gathers; 1 where they are several whole losses of one batch."""
+    """How many micro-batches an update gathers; 1 where they are several whole losses of one batch, or
+    those that an optimizer searches with.
+    """
+    if any("LBFGS" in window.update.optimizer for window in of_probe(probe)):
+        return 1
     size = usual_size(probe)
     windows = [w for w in of_probe(probe) if size > 1 and w.update.window_size == size]
     return 1 if windows and all(map(losses_of_one_batch, windows)) else size
