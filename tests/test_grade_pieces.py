@@ -133,6 +133,7 @@ FAILS = {
     "a-rest-that-an-index-behind-the-end-was-to-step": "statements-take-effect",
 }
 LACKS = {
+    "ranks-with-unlike-numbers-of-batches-that-join": "after the last update",
     "weights-that-are-bounded-through-a-state-that-is-loaded": "something else than an optimizer moved",
     "a-step-and-its-schedule-alone": "shows no loss that goes backward",
     "a-step-before-an-average-whose-loss-nobody-shows": "shows no loss that goes backward",
@@ -144,7 +145,6 @@ LACKS = {
     "ranks-that-train-apart-and-average-their-weights": "something else than an optimizer moved",
     "windows-of-unlike-sizes-are-single-batches-taken-apart": "not because of how micro-batches",
     "windows-that-end-with-a-budget-of-tokens": "end by another measure",
-    "a-clip-of-what-was-divided-by-its-tokens-is-not-accused": "No loud window was clipped",
     "noise-on-gradients-of-single-samples-is-no-older-window": "could be taken apart",
     "weights-that-are-shaken-once-behind-an-update": "of its size between updates 4 and 5",
     "training-by-hand-before-the-first-update": "of its size before the first update",

@@ -306,7 +306,7 @@ def by_another_measure(probe: ProbeTrace) -> bool:
     does: many have another size than the most frequent one.
     """
     windows = [w for w in of_probe(probe) if not w.update.short]
-    if any(m.samples for w in windows for m in w.own):
+    if any(m.samples for w in windows for m in w.own) or all(map(divided_by_its_own, windows)):
         return False
     sizes = Counter(w.update.window_size for w in windows)
     often = max(sizes.values(), default=0)

@@ -566,6 +566,9 @@ def _settling(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(settled(data, whole=whole), *args, **kwargs)
 
     make.__name__ = original.__name__
+    if (builtin := torch.jit._builtins._find_builtin(original)) is not None:
+        # what is compiled with TorchScript knows it by its identity, as in torch.distributed.optim
+        torch.jit._builtins._register_builtin(make, builtin)
     return make
 
 

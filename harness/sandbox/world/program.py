@@ -342,13 +342,14 @@ class _Binding:
         return self.reading.does(self.tree) == {"grad"} and self._first_look() < len(self.tree.body)
 
     def _step_of_an_update(self) -> range:
-        """Indices of the module-level statements around a step, in code that shows nothing of what comes
-        before it: neither batches nor a backward, nor how its optimizer is made.
+        """Indices of the module-level statements around a scaler's step, in code that shows nothing of
+        what comes before it: neither batches nor a backward, nor how its optimizer is made. Of a step
+        without a scaler all that could be judged would be lent.
         """
         roles = {self.lender.role(n): n for n in self.lender.names}
-        if "backward" in self.reading.does(self.tree) or "optimizer" not in roles:
+        names = {roles.get("optimizer"), roles.get("scaler")}
+        if "backward" in self.reading.does(self.tree) or None in names:
             return range(0)
-        names = {roles[role] for role in ("optimizer", "scaler") if role in roles}
         around = [
             index
             for index, statement in enumerate(self.tree.body)
