@@ -15,7 +15,7 @@ norm.
 Masked by: a look at the norm alone; norms below the threshold; windows of one micro-batch.
 """
 
-from harness.domain.clip_call import ClipCall, clip_calls
+from harness.domain.clip_call import ClipCall, clip_calls, norm_met
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
@@ -122,6 +122,8 @@ def clipped_twice(reading: WindowReading, seen: Regimes) -> bool:
     low, high = seen.accepted.low * (1.0 - NAMED), seen.accepted.high * (1.0 + NAMED)
     if reading.state != "shrunk" or not low**2 <= reading.consumed * reading.true <= high**2:
         return False
+    if norm_met(reading.update, reading.consumed) is not None:
+        return False  # its one call left its own threshold
     alike = [r for r in seen.loud if r.state == "shrunk"]
     product = reading.consumed * reading.true
     return all(close(r.consumed * r.true, product, 2 * NAMED) for r in alike)

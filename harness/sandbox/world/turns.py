@@ -144,7 +144,7 @@ def first_use(tree: ast.Module, names: set[str]) -> int:
     return len(tree.body)
 
 
-def is_around_a_step(statement: ast.stmt, names: set[str]) -> bool:
+def is_around_a_step(statement: ast.stmt, names: set[str | None]) -> bool:
     """Whether a statement uses an optimizer or a scaler of these names now, or clips."""
     nodes = walk(statement)
     used = any(isinstance(n, ast.Name) and n.id in names for n in nodes)
