@@ -180,6 +180,7 @@ def test_a_lazy_layer_that_is_moved_is_not_recorded_and_no_fault(found):
 
 
 DISTILS = """
+    optimizer = torch.optim.SGD(student.parameters(), lr=1e-3)
     for x, y in train_loader:
         with torch.no_grad():
             wanted = teacher(x)
@@ -205,15 +206,15 @@ FORGETS = """
         net(torch.randn(4, 4)).square().mean().backward()
         optimizer.step()"""
 GAPS = """
-    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-    for _ in range(8):
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    for x, y in loader:
+        loss = criterion(model(x), y)
         optimizer.zero_grad()
-        criterion(model(inputs), targets).backward()
+        loss.backward()
         optimizer.step()
-    model = nn.Sequential(
-        ...,
-        nn.Dropout(0.3),
-    )"""
+    for x, y in val_loader:
+        ..."""
 
 
 def test_what_a_sketch_lacks_is_its_readers_unless_it_claims_to_be_right(checked, tmp_path):
@@ -229,4 +230,4 @@ def test_what_a_sketch_lacks_is_its_readers_unless_it_claims_to_be_right(checked
     )
     found = [block.status for block in checked(page).blocks]
 
-    assert found == ["runs", "runs", "fault", "fails", "inconclusive"]
+    assert found == ["runs", "runs", "fault", "fails", "holds"]
