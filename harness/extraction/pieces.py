@@ -2,11 +2,11 @@
 
 import ast
 import functools
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from harness.extraction.blocks import Block
-from harness.extraction.echoes import echoes
 from harness.extraction.loops import BlockFacts, doing
 from harness.extraction.markers import (
     is_diagnostic,
@@ -21,6 +21,12 @@ from harness.extraction.names import (
     statements,
 )
 from harness.extraction.parsing import comment_out, parsed, parses
+
+_SAYS = re.compile(r"\s*(?:print\(|log\w*(?:\.\w+)*\(|tqdm\.write\(|import |from |['\"])")
+"""What does nothing to a gradient: printing, importing, a bare text."""
+
+_PREPARES = re.compile(r"\w[\w., ]*(?: = |: )|[\w.]+\.zero_grad\(")
+"""A setting at module level, and what clears gradients before the first of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,24 @@ def pieces_of(blocks: tuple[Block, ...], posted: tuple[str, ...]) -> tuple[CodeP
         for name in _defined(piece):
             shown.setdefault(name, set()).add(piece.index)
     return tuple(_with_files(piece, shown) for piece in found)
+
+
+def echoes(posted: str, code: str) -> bool:
+    """Whether a loop is the posted one, maybe without its settings and what it prints, maybe cut off.
+
+    A loop that lacks anything else is a proposal: that line may be the fault.
+    """
+    try:
+        known = doing(parsed(code))
+        old, new = _lines(posted), _lines(code)
+    except SyntaxError:
+        return False
+    if not (known.whole or known.goes_back_in_loop):
+        return False
+    if not {line for line in new if _PREPARES.match(line)} <= {*old}:
+        return False
+    old, new = ([li for li in lines if not _PREPARES.match(li)] for lines in (old, new))
+    return new == (old if known.whole else old[: len(new)])
 
 
 def _with_files(piece: CodePiece, shown: Mapping[str, set[int]]) -> CodePiece:
@@ -144,3 +168,9 @@ def _without_placeholders(block: Block) -> str:
         comment_out(lines, node)
     code = "\n".join(lines)
     return code if parses(code) else block.code  # `a = 1; b = ...` on one line
+
+
+def _lines(code: str) -> list[str]:
+    """Without comments and layout, and without what is only said."""
+    written = ast.unparse(parsed(code)).split("\n")
+    return [line for line in written if line.strip() and not _SAYS.match(line)]

@@ -2,16 +2,19 @@
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import numpy as np
 
 from harness.domain.event import BatchYielded, Clip
 from harness.domain.trace import Match, MicroBatch, Update
 from harness.oracle.diagnostics import cleared_before, left_over, moved_in_between
 from harness.oracle.event_lines import event_lines
-from harness.oracle.facts import Consumed, RankRun
+from harness.oracle.facts import Array, Consumed, RankRun
 from harness.oracle.following import Follower, moved, overwritten, trained_behind
-from harness.oracle.gradient import Gradient, total
+from harness.oracle.gradient import Gradient, norm, total
 from harness.oracle.matching import (
     BROKEN_DOWN,
     Coefficients,
@@ -22,7 +25,6 @@ from harness.oracle.matching import (
     unexplained_by_parameter,
 )
 from harness.oracle.replayed import Replayed
-from harness.oracle.signal import output_spread
 from harness.oracle.windows import ReplayedWindows, usual_size
 
 REACH = 2
@@ -99,6 +101,16 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         story=event_lines(view.run, index),
         **compared._asdict(),
     )
+
+
+def output_spread(window: Sequence[Replayed]) -> float | None:
+    """Standard deviation over samples of the recorded outputs, over that of the targets.
+
+    The largest of the window's micro-batches. Classes have no deviation of their own: logits that
+    tell them apart differ by about 1.
+    """
+    spreads = [s for x in window if (s := _spread(x)) is not None]
+    return max(spreads, default=None)
 
 
 def _frozen(own: list[Replayed]) -> tuple[str, ...]:
@@ -336,3 +348,18 @@ def _changed_late(update: Consumed) -> float | None:
     return max(
         max(0.0, 1.0 - (c.threshold or 0.0) / c.returned) if c.returned else 0.0 for c in late
     )
+
+
+def _spread(replayed: Replayed) -> float | None:
+    outputs, target = replayed.flow.forward.outputs, replayed.target
+    if target is None or not outputs or len(outputs[0]) != len(target) or len(target) < 2:
+        return None
+    scale = _deviation(target) if target.dtype.kind == "f" else 1.0
+    return _deviation(outputs[0]) / scale if scale else None
+
+
+def _deviation(rows: Array) -> float:
+    """Root mean square over samples of the distance from the mean sample. (n, ...) -> ()"""
+    values = rows.astype(np.float64).reshape(len(rows), -1)
+    away = values - np.add.reduce(values) / max(1, len(values))
+    return norm(away) / math.sqrt(away.size) if away.size else 0.0

@@ -1,7 +1,8 @@
 """What ``harness grade`` prints: a few lines an answer for people, one object a line for programs."""
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -10,11 +11,10 @@ from rich.text import Text
 from harness.domain.answer import Alternative, AnswerGrade, Tally, reasons_of
 from harness.domain.assessment import UNREAD
 from harness.domain.grade import Grade
-from harness.domain.own import OWN
+from harness.domain.own import OF_ITS_OWN, OWN, OwnSettings
 from harness.domain.reported import AnswerLine
 from harness.domain.stored import RunHead
 from harness.domain.wording import placed, plainly
-from harness.report.own import lent_line, settings_line
 from harness.report.verbose import render_verdicts
 from harness.report.words import READ, clean, indented, text
 
@@ -36,6 +36,11 @@ _STATES = {
     ("must_not", "not_met"): ("committed", "yellow"),
     ("must_not", "unassessed"): ("not assessed", "dim"),
 }
+
+MOST_NAMES = 40
+"""How many lent names are told."""
+
+ROLE = re.compile(r"^(?P<names>[\w., ]+): (?P<role>.+)$")
 
 
 def render_answer(answer: AnswerGrade, *, verbose: bool, show_program: bool) -> RenderableType:
@@ -73,6 +78,31 @@ def render_head(head: RunHead) -> RenderableType:
         f"harness {head.harness_version}, torch {head.torch_version}",
         "dim",
     )
+
+
+def settings_line(settings: OwnSettings) -> str:
+    """``its settings: accumulates over 4 micro-batches, ...``."""
+    return f"its settings: {settings.sentence}"
+
+
+def lent_line(notes: Sequence[str]) -> str:
+    """``lent to it: model, train_loader; calls train(model)``, or that nothing was; and which files of
+    its own it had.
+    """
+    own = [note.removeprefix(OF_ITS_OWN) for note in notes if note.startswith(OF_ITS_OWN)]
+    found = "; ".join(lent([note for note in notes if not note.startswith(OF_ITS_OWN)]))
+    beside = f". Beside it: {', '.join(own)}" if own else ""
+    return f"lent to it: {found or 'nothing'}{beside}"
+
+
+def lent(notes: Sequence[str]) -> Iterator[str]:
+    """Names with their roles first, then what else was mapped, replaced or shortened."""
+    named = {note: found for note in notes if (found := ROLE.match(note))}
+    if named:
+        names = [_name(m["names"], m["role"]) for m in named.values()]
+        more = len(names) - MOST_NAMES
+        yield ", ".join([*names[:MOST_NAMES], *([f"and {more} more"] if more > 0 else [])])
+    yield from (note for note in notes if note not in named)
 
 
 def _answer(answer: AnswerGrade, *, verbose: bool, show_program: bool) -> Iterator[RenderableType]:
@@ -176,3 +206,7 @@ def _rubric(answer: AnswerGrade) -> str:
     if not decided:
         return f", none of {open_} criteria assessed{hint}"
     return f", criteria met {states.count('met')} of {decided}, {open_} unassessed{hint}"
+
+
+def _name(name: str, role: str) -> str:
+    return name if role.replace(" ", "_") == name else f"{name} ({role})"

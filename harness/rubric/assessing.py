@@ -1,11 +1,12 @@
 """One answer beside its scenario's rubric."""
 
-from harness.domain.assessment import CriterionState, Rationalized
+from harness.domain.assessment import Assessment, CriterionState, Rationalized, State
 from harness.domain.scenario import Criterion, Scenario
 from harness.domain.transcript import Transcript
 from harness.rubric.execution import Runs, executed
 from harness.rubric.judge import TextJudge
-from harness.rubric.merging import merge, needs_reader
+
+_NOTHING_RAN = "no program showed it either way"
 
 
 def assess(
@@ -32,6 +33,46 @@ def assess(
         if said is not None and said.state == "not_met" and said.quote:
             made.append(Rationalized(excuse=line.excuse, instead=line.instead, quote=said.quote))
     return states, tuple(made)
+
+
+def needs_reader(criterion: Criterion, shown: State) -> bool:
+    """Whether the text still has to be read, given what execution shows. A failing property shows that
+    a ``must`` was not done. It does not show that a ``must_not`` was: the property may fail for
+    another reason, so the text has to say it.
+    """
+    if criterion.by != "both":
+        return criterion.by == "text"
+    return shown == "unassessed" or (shown == "not_met" and criterion.polarity == "must_not")
+
+
+def merge(criterion: Criterion, shown: State, read: Assessment | None) -> CriterionState:
+    """The final state of one criterion. ``shown``: from execution; ``read``: the judge's, where it was
+    asked.
+    """
+    if not needs_reader(criterion, shown):
+        decided = shown != "unassessed"
+        return CriterionState(
+            state=shown,
+            polarity=criterion.polarity,
+            weight=criterion.weight,
+            decided_by="execution" if decided else None,
+            reason="" if decided else _NOTHING_RAN,
+        )
+    if read is None or read.state == "unassessed":
+        return CriterionState(
+            state="unassessed",
+            polarity=criterion.polarity,
+            weight=criterion.weight,
+            reason=read.reason if read is not None else "the answer has no words",
+        )
+    return CriterionState(
+        state=read.state,
+        polarity=criterion.polarity,
+        weight=criterion.weight,
+        quote=read.quote,
+        decided_by="text",
+        votes=read.votes,
+    )
 
 
 def _asked(excuse: str, number: int) -> Criterion:

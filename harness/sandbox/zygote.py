@@ -38,7 +38,6 @@ from harness.sandbox.jail import JailPlan, JailPolicy, calls
 from harness.sandbox.jail.probe import probe_machine
 from harness.sandbox.jail.readable import Readable, find_readable
 from harness.sandbox.leader import Begin, Descriptors, lead
-from harness.sandbox.reaping import children, kill_group, reap_group
 from harness.sandbox.spawning import FOR_PACKAGES, checkout
 
 _DESCRIPTORS = 250  # the kernel passes 253 at once
@@ -55,6 +54,33 @@ def main(arguments: Sequence[str] | None = None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     parent = socket.socket(fileno=given.fd)
     Zygote(parent, _load(given.worker), given.folder).serve()
+
+
+def kill_group(pid: int) -> None:
+    """Kill a leader and its group."""
+    for kill in (os.killpg, os.kill):  # it may not lead its group yet
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            kill(pid, signal.SIGKILL)
+
+
+def reap_group(group: int) -> float:
+    """Wait for what a leader left behind, all of it killed; say how much time it used."""
+    spent = 0.0
+    while True:
+        try:
+            _, _, used = os.wait4(-group, 0)
+        except ChildProcessError:
+            return spent
+        spent += used.ru_utime + used.ru_stime
+
+
+def children() -> set[int]:
+    """The children of this process; none where the kernel does not say."""
+    try:
+        with open(f"/proc/self/task/{os.getpid()}/children", encoding="utf-8") as file:
+            return {int(pid) for pid in file.read().split()}
+    except OSError:  # a kernel without CONFIG_PROC_CHILDREN
+        return set()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from harness.comparison import shapes
+from harness.comparison.compare import pass_all, pass_at
 from harness.comparison.many_tests import holm
 from harness.comparison.paired import Counts, decide
-from harness.comparison.reliability import pass_all, pass_at
 from harness.comparison.sign_flip import p_values
 from harness.comparison.simulation import Situation, simulate
 from harness.domain.plan import Rules

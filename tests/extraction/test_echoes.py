@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.extraction.echoes import echoes
+from harness.extraction.pieces import echoes
 
 POSTED = """\
 steps = 4

@@ -1,6 +1,6 @@
 """What is said of a program that is judged by its own settings."""
 
-from harness.report.own import lent_line
+from harness.report.answers import lent_line
 
 
 def test_files_of_its_own_are_told_apart_from_what_was_lent():

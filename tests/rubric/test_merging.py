@@ -8,9 +8,9 @@ import pytest
 from harness.domain.assessment import Assessment
 from harness.domain.verdict import Verdict
 from harness.rubric import assess
+from harness.rubric.assessing import merge
 from harness.rubric.execution import executed
 from harness.rubric.judge import NoJudge
-from harness.rubric.merging import merge
 from harness.rubric.model import ModelJudge
 from tests.rubric.situation import ScriptedModel, criterion, scenario, transcript, verdict
 

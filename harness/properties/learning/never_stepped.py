@@ -1,9 +1,11 @@
 """Training that ran, and that no optimizer ever followed."""
 
+import math
+from collections.abc import Iterable
+
 from harness.domain.trace import ProbeTrace, RankTrace
 from harness.domain.verdict import Verdict, failed
 from harness.properties.evidence.figures import count, number
-from harness.properties.evidence.losses import none_is_finite
 
 ID = "every-parameter-learns"
 
@@ -35,6 +37,12 @@ def through(rank: RankTrace) -> int:
     all_meant = not any(b.returned for b in rank.backwards)
     by_hand = any(b.put_by_hand for b in rank.backwards)
     return max(meant, rank.unused_forwards if by_hand or (all_meant and meant) else 0)
+
+
+def none_is_finite(ranks: Iterable[RankTrace]) -> bool:
+    """Whether every loss that is known is NaN or infinite, and some is known."""
+    losses = [b.loss for rank in ranks for b in rank.backwards if b.loss is not None]
+    return bool(losses) and not any(map(math.isfinite, losses))
 
 
 def _ended(probe: ProbeTrace) -> bool:

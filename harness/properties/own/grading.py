@@ -12,23 +12,20 @@ from harness.properties import judge_by
 from harness.properties.learning.every_parameter_learns import ID as LEARNS
 from harness.properties.own.clipping import copied_clip, where_clipped
 from harness.properties.own.exchanged import BUILT_WHEN, beside_a_lent_optimizer
-from harness.properties.own.graphs import carried_over
 from harness.properties.own.idle import where_reached
 from harness.properties.own.lacking import lacking
 from harness.properties.own.over_ranks import mean_over_ranks
 from harness.properties.own.reading import own_settings
-from harness.properties.own.ruin import is_ruined
-from harness.properties.own.rules import CLIPPING, rules
+from harness.properties.own.rules import CLIPPING, is_ruined, rules
 from harness.properties.own.schedules import ID as SCHEDULE
 from harness.properties.own.schedules import MADE_FOR_THEM, counts_micro_batches, where_told
-from harness.properties.own.spoilt import skipped_without_update, spoilt_for_good
+from harness.properties.own.spoilt import carried_over, skipped_without_update, spoilt_for_good
 
 UNSHOWN_TRAINING = (
     "It restores states for training that it does not show; show the function that trains."
 )
 
 NO_STEP = "It makes no optimizer step itself; show the loop that steps."
-
 
 IN_ORDER = frozenset({"gradients-start-fresh", "clip-before-step"})
 """Properties that fail by the order of calls, whatever the numbers are."""

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
-from harness.domain.own import OwnSettings
+from harness.domain.own import SHORTER, OwnSettings, lent
+from harness.domain.regimes import AS_IT_IS
 from harness.domain.scenario import PropertyRule
+from harness.domain.trace import Trace
 
 CHOICES = (
     "finite-loss", "params-stay-finite", "no-batch-lost", "first-update-not-lost", "single-allreduce",
@@ -32,6 +34,15 @@ def rules(
     counted = meant | {rule.id for rule in required} | ({RUIN} if ruined else set())
     shown = [PropertyRule(id=name, level="advisory") for name in CHOICES if name not in counted]
     return (*required, *shown, *allowed)
+
+
+def is_ruined(trace: Trace) -> bool:
+    """Whether an update left parameters that are not finite, and nothing that was lent can be why."""
+    for probe in trace.probes:
+        made = [note for note in lent(probe.program.bound) if not note.startswith(SHORTER)]
+        if probe.probe == AS_IT_IS.name and not made:
+            return not all(u.parameters_finite for rank in probe.ranks for u in rank.updates)
+    return False
 
 
 def _required(settings: OwnSettings) -> tuple[str, ...]:

@@ -1,4 +1,6 @@
-"""Gradients that are not finite and that nobody clears: whatever is added to them stays NaN."""
+"""Gradients that outlive what they belong to: those of a bad batch that nobody clears, and graphs of
+earlier windows.
+"""
 
 import math
 
@@ -11,6 +13,9 @@ from harness.properties.mixed_precision.scaler_calls import ID as SCALER
 
 ENOUGH = 4
 """After a loss that is not finite, so many finite ones whose gradients are not show that they stay."""
+
+REFUSED = ("backward through the graph a second time", "modified by an inplace operation")
+"""What torch says of a backward whose graph is gone, or whose parameters were stepped since."""
 
 
 def spoilt_for_good(verdict: Verdict, trace: Trace) -> Verdict:
@@ -47,6 +52,23 @@ def skipped_without_update(verdict: Verdict, trace: Trace) -> Verdict:
         "scaler.update(), and torch refused. Let scaler.step(optimizer) skip such a batch itself, and "
         "call scaler.update() after it in any case.",
     )
+
+
+def carried_over(verdict: Verdict, trace: Trace) -> Verdict:
+    """The verdict on fresh gradients, or the fail for what is carried over with its graph."""
+    for probe in trace.probes if verdict.property == ID else ():
+        refused = probe.program.outcome == "raised" and any(
+            said in (probe.program.message or "") for said in REFUSED
+        )
+        if probe.updates and refused:
+            return failed(
+                ID,
+                f"In {probe.probe}, after {count(len(probe.updates), 'update')}, backward went into the "
+                "graph of an earlier window once more, and torch refused. Detach all that is carried "
+                "over from one window to the next.",
+                number("updates before it", len(probe.updates), probe.probe),
+            )
+    return verdict
 
 
 def _since_a_bad_loss(rank: RankTrace) -> list[BackwardSeen]:

@@ -36,16 +36,17 @@ from harness.properties.evidence.figures import count, middle, number, show
 from harness.properties.evidence.windows import Window, full, of_probe, ordinary
 from harness.properties.property import Property
 from harness.properties.schedule.drawn_out import leaves_rests_out
-from harness.properties.schedule.left_behind import left_behind
 from harness.properties.schedule.mistaken_rates import mistaken
-from harness.properties.schedule.never_moved import never_moved
+from harness.properties.schedule.never_moved import left_behind, never_moved
 from harness.properties.schedule.other_counts import counts_otherwise, warms_up_for_ever
 from harness.properties.schedule.rates_by_hand import by_hand
-from harness.properties.schedule.scheduled_late import by_micro_batch
 from harness.properties.schedule.spent_schedules import spent
 from harness.syntax import tree_of, walk
 
 ID = "scheduler-per-update"
+
+FEW = 2
+"""Up to this many steps in one place may be one for the update and one for the pass."""
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
@@ -305,6 +306,24 @@ def too_early(early: list[Window], of: int) -> Verdict:
         number("windows in which it moved too early", len(early)),
         number("learning rate", rate, first.where),
     )
+
+
+def by_micro_batch(window: Window, probe: ProbeTrace) -> bool:
+    """Whether between this update and the next, in one pass over the data, the schedule moved with
+    each micro-batch: it may have moved with updates before, or not at all.
+    """
+    size, index = window.update.window_size, window.update.index
+    following = next(
+        (w for w in of_probe(probe) if (w.rank, w.update.index) == (window.rank, index + 1)), None
+    )
+    if (
+        following is None
+        or size <= FEW
+        or window.update.scheduler_steps != size != probe.world_size
+    ):
+        return False
+    passes = {m.after_batch[0] for w in (window, following) for m in w.own if m.after_batch}
+    return len(passes) == 1
 
 
 PROPERTY = Property(

@@ -170,7 +170,7 @@ def _archives(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def document(name: str, family: str) -> Any:
-    """What a file holds. ``family``: ``json``, ``arrays`` or ``tensors``, by what its numbers are."""
+    """What a file holds. ``family``: ``json`` or ``tensors``, by what its numbers are."""
     guess(name, "what it is used as")
     return _part(Place(name, Path(name).stem, family, 0))
 
@@ -255,10 +255,6 @@ def _items(place: Place, names: str) -> list[Any]:
 def _numbers(place: Place) -> Any:
     path = place.path
     found = arrays.by_name(place.key, alone="[]" in path or "{}" in path, row=place.row)
-    if place.family == "arrays":
-        several = np.asarray(found).view(Numbers)
-        several.attrs = Keyed(place.part("attrs"))
-        return several
     return torch.as_tensor(found) if place.family == "tensors" else found
 
 
@@ -318,12 +314,6 @@ COMPOSED: dict[str, Callable[[Place, str], Any]] = {
     "word": _word,
 }
 """What is made of a kind with something about it."""
-
-
-class Numbers(np.ndarray[Any, Any]):
-    """Numbers of a file that says something about them."""
-
-    attrs: Any
 
 
 @functools.cache
@@ -407,11 +397,6 @@ class Keyed(dict[Any, Any]):
         return super().values()
 
     @property
-    def attrs(self) -> "Keyed":
-        """What the file says about it."""
-        return Keyed(self._at.part("attrs"))
-
-    @property
     def files(self) -> list[str]:
         """Names of arrays: those that the program asks for."""
         return [*dict.fromkeys(name for name in _constants if name.isidentifier())]
@@ -451,9 +436,8 @@ class OpenPart:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name != "__array_interface__":
             raise AttributeError(name)
-        if name in ("items", "keys", "values", "get", "attrs", "files", "close"):
-            found = self._as(KEYED)
-            return Keyed(self._at.part("attrs")) if name == "attrs" else getattr(found, name)
+        if name in ("items", "keys", "values", "get", "files", "close"):
+            return getattr(self._as(KEYED), name)
         if hasattr(str, name) and self._at.family == "json" and name not in ("count", "index"):
             return getattr(self._as(TEXT), name)
         if name in ("append", "extend", "sort", "index", "count", "copy"):

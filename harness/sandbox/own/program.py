@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from types import ModuleType
+from typing import Any
 
 from harness.beside import parsed_modules, together, unpacked
 from harness.domain.injection import Injection
@@ -23,14 +24,14 @@ from harness.sandbox.absent import (
 )  # fmt: skip
 from harness.sandbox.absent.imports import OWN, lend_packages
 from harness.sandbox.absent.inert import install_progress
-from harness.sandbox.absent.lent import all_lent, doubted, guessed
+from harness.sandbox.absent.lent import all_lent, doubted, guessed, lend
 from harness.sandbox.absent.settings import argument, compared_words
 from harness.sandbox.absent.shown import ShownByProgram
 from harness.sandbox.batches.callers import FILENAME
 from harness.sandbox.machine import arguments, cuda, devices, distributed, removed
+from harness.sandbox.machine.arguments import PLACE
 from harness.sandbox.order import WorkOrder
 from harness.sandbox.own import frameworks, resuming
-from harness.sandbox.own.command_line import CommandLine
 from harness.sandbox.own.modules import Repository
 from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.phases import LOOP, Phases, with_phases
@@ -97,6 +98,17 @@ def prepare(
         untaken=left_out,
         passes=passes_in(everything),
     )
+
+
+class CommandLine(list[str]):
+    """What a program was started with. A word that it takes for granted is the name of a file."""
+
+    def __getitem__(self, index: Any) -> Any:
+        """``len`` says what is there, so that whoever asks first gets nothing that is lent."""
+        if isinstance(index, int) and index >= len(self):
+            lend(f"sys.argv[{index}]: {PLACE}")
+            return PLACE
+        return super().__getitem__(index)
 
 
 def _patience(ranks: int, phases: Phases, order: WorkOrder) -> Patience:

@@ -127,15 +127,6 @@ with open("songs/train.pkl", "rb") as file:
 x = torch.stack([torch.tensor([number_of[e] for e in s["events"]][:4]) for s in songs])
 train(x, torch.zeros(len(x)).long(), nn.Sequential(nn.Embedding(len(number_of), 2), nn.Flatten()))
 """,
-    "arrays in groups": """
-import h5py
-with h5py.File("sky/spectra.h5", "r") as file:
-    wide = file["train"]["flux"].shape[1]
-    middle = float(file["train"]["flux"].attrs["mean"])
-    x = torch.from_numpy(file["train"]["flux"][:] - middle).float()
-    y = torch.tensor(file["train"]["label"][:]).long()
-train(x, y, nn.Linear(wide, 2))
-""",
     "a dictionary of tensors": """
 held = torch.load("rows/train.pt")
 train(held["x"].float(), held["labels"].long(), nn.Linear(held["x"].shape[1], 2))

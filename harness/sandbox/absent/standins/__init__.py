@@ -23,13 +23,6 @@ MODULES: dict[str, str] = {
     "gymnasium": "gymnasium",
     "requests": "requests",
     "tiktoken": "tiktoken",
-    "einops": "einops",
-    "h5py": "h5py",
-    "soundfile": "soundfile",
-    "librosa": "soundfile",
-    **dict.fromkeys(
-        ("easydict", "addict", "munch", "box", "attrdict", "yacs", "ml_collections"), "mappings"
-    ),
 }
 """Top-level packages, each with the module of this folder that stands in for it."""
 
