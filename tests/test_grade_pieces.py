@@ -20,6 +20,7 @@ FAILS = {
     "masters-whose-gradients-pile-up": "gradients-start-fresh",
     "pairs-whose-loss-is-divided-by-a-window-twice": "accumulation-equals-large-batch",
     "a-loss-divided-by-a-literal-number-of-ranks-that-average": "ranks-agree",
+    "a-batch-called-data-that-is-clipped-after-its-step": "clip-before-step",
     "an-average-that-rebinds-the-name-of-its-loop": "statements-take-effect",
     "a-plateau-that-waits-for-the-best-that-is-kept-to-fall": "scheduler-per-update",
     "a-warm-up-in-updates-that-is-moved-once-a-pass": "scheduler-per-update",
