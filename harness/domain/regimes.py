@@ -66,7 +66,7 @@ def fitted(first: ProbeTrace) -> tuple[Regime, ...]:
     nothing would differ from the first has a factor of 1. Factors are powers of two, which round
     nothing.
     """
-    norms, limits = _norms(first), thresholds(first)
+    norms, limits = computed_norms(first), thresholds(first)
     if not norms or not limits:
         return REGIMES
     usual = [norm for norm in norms if norm > STRAY * median(norms)]
@@ -92,7 +92,7 @@ def thresholds(trace: ProbeTrace) -> tuple[float, ...]:
     return tuple(sorted({float(f"{norm:.3g}") for norm in shrunk}))
 
 
-def _norms(trace: ProbeTrace) -> list[float]:
+def computed_norms(trace: ProbeTrace) -> list[float]:
     """Norms of what was computed for each update, before any clip."""
     computed = (u.match("as-computed") for u in trace.updates)
     return [m.expected_norm for m in computed if m and 0.0 < m.expected_norm < math.inf]
