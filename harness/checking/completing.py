@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from harness.checking.errors import lent_names
+from harness.checking.errors import is_closed
 from harness.checking.session import BlockInContext, last_of
 from harness.domain.trace import Program as Ended
 from harness.extraction.names import free_names, statements
@@ -109,16 +109,16 @@ def prepared(program: BlockInContext) -> BlockInContext:
 
 
 def leaves_clearing_out(program: BlockInContext) -> bool:
-    """Whether an optimizer steps that nobody makes, and nothing clears: its reader has both."""
-    functions = (n for n in walk(program.tree) if isinstance(n, ast.FunctionDef))
-    handed = {a.arg for function in functions for a in walk(function) if isinstance(a, ast.arg)}
-    names = lent_names(program) - handed
-    lent = any(table().role(name, "objects") == "optimizer" for name in names)
-    clears = any(
-        isinstance(n, ast.Attribute) and (n.attr == "zero_grad" or _is_cleared(n))
-        for n in walk(program.tree)
-    )
-    return lent and not clears
+    """Whether it is a sketch, to which something is lent, and nothing in it clears gradients. To a loop
+    in a function its reader can add nothing.
+    """
+    nodes = walk(program.tree)
+    within = (n for f in nodes if isinstance(f, ast.FunctionDef) for n in walk(f))
+    if any(isinstance(n, ast.For | ast.While) and "step" in uses(n).calls for n in within):
+        return False
+    asked = (n for n in nodes if isinstance(n, ast.Attribute))
+    clears = any(n.attr == "zero_grad" or _is_cleared(n) for n in asked)
+    return not (clears or is_closed(program))
 
 
 def _is_cleared(node: ast.Attribute) -> bool:

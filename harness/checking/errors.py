@@ -3,7 +3,7 @@ author's, and three things do. Pure.
 
 - The line *writes* the name or the argument that an installed library does not have.
 - The program is *closed*: nothing in it was lent, left out, stood in for or guessed.
-- A library says of its *use* what hangs on no shape and no value ("through the graph a second time").
+- A library says of its *use* what hangs on nothing that it is given ("mutually exclusive").
 
 The last two count where the error comes again with another seed, and another model and other data as
 far as the block leaves these open.
@@ -27,7 +27,7 @@ from harness.checking.session import (
 )
 from harness.domain.trace import Program as Ended
 from harness.extraction.names import bound_names, free_names, statements
-from harness.sandbox.names.table import libraries, table
+from harness.sandbox.names.table import libraries
 from harness.syntax import dotted, tree_of, walk
 
 _TYPES = frozenset({
@@ -54,8 +54,10 @@ _REFUSED = re.compile(
     r"^(?P<callee>[\w.]+)\(\) (?:got an unexpected keyword argument '(?P<name>\w+)'"
     r"|missing \d+ required|takes (?:from )?\d+ )"
 )
-_BACKENDS = frozenset({"npu", "mlu", "hpu", "musa"})
-"""Devices whose packages put a module of that name into torch."""
+BACKENDS = {
+    "npu": "torch_npu", "mlu": "torch_mlu", "hpu": "habana_frameworks", "musa": "torch_musa"
+}  # fmt: skip
+"""Devices, and the packages that put a module of that name into torch."""
 _NOT_THERE = tuple(
     map(
         re.compile,
@@ -69,19 +71,14 @@ _NOT_THERE = tuple(
 _PATH = re.compile(r" \(/[^()]*\)$")
 """Where a module lies on this machine."""
 _OF_USE = re.compile(
-    r"through the graph a second time|does not require grad|mutually exclusive|shuffle option"
-    r"|has been removed|is not supported"
-    r"|inplace operation|leaf variable|weights only load failed"
-    r"|unscale_\(\) (?:has already been|is being) called|step\(\) has already been"
-    r"|_scale is none|no inf checks were recorded",
+    r"mutually exclusive|shuffle option|has been removed|is not supported|weights only load failed"
+    r"|unscale_\(\) (?:has already been|is being) called|step\(\) has already been|_scale is none",
     re.IGNORECASE,
 )
-"""What libraries say about how they are used; nothing about the shape, the number or the parts of what
-they are given.
+"""What libraries say of options that exclude each other, of what they no longer do, and of how often a
+scaler was called: nothing about what they are given, nor about the graph that it comes with.
 """
-_NO_GRAPH = "does not require grad"
-_SECOND_TIME = "through the graph a second time"
-_OF_A_SCALER = re.compile(r"unscale_\(\)|step\(\) has|_scale is None|No inf checks")
+_OF_A_SCALER = re.compile(r"unscale_\(\)|step\(\) has|_scale is None")
 _OF_A_LOOP = "backward before"
 """How a run is noted that goes back where the block does not: what it finds then is our doing."""
 _OF_AN_ABSENT_FILE = re.compile(r"by chance|as it was initialised$|nothing stands in it$")
@@ -119,7 +116,12 @@ def of_the_machine(said: str) -> bool:
 
 def is_closed(program: BlockInContext) -> bool:
     """Whether nothing in a program was lent, left out, stood in for or guessed."""
-    return not lent_names(program) & names_in(program.tree) and not any(
+    return not lent_names(program) & names_in(program.tree) and not has_gaps(program)
+
+
+def has_gaps(program: BlockInContext) -> bool:
+    """Whether its author left something out that its reader has to think of: ``...``."""
+    return any(
         leaves_out(n) or (isinstance(n, ast.Call) and _leaves_arguments_out(n))
         for n in walk(program.tree)
     )
@@ -132,7 +134,8 @@ def _is_written(ended: Ended, said: str, program: BlockInContext) -> bool:
     """Whether the line writes what an installed library, or the block, shows not to be there."""
     line = ended.line or 0
     at = [n for n in walk(program.tree) if _is_at(n, line)]
-    if program.guessed & {n.id for n in at if isinstance(n, ast.Name)} & {*imported(program.tree)}:
+    unsure = program.granted | (program.guessed & {*imported(program.tree)})
+    if unsure & {n.id for n in at if isinstance(n, ast.Name)}:
         return False  # it may mean another library
     if (there := _not_there(said)) is not None:
         module, name = there
@@ -141,7 +144,7 @@ def _is_written(ended: Ended, said: str, program: BlockInContext) -> bool:
         depends = name in names_of_module(module)  # on what else is installed
         written = any(name in _names_written(n) for n in at)
         stands_for_some = len(name) == 1  # ``nn.X``: its reader chooses one
-        return written and not (within or depends or stands_for_some or name in _BACKENDS)
+        return written and not (within or depends or stands_for_some or name in BACKENDS)
     found = _REFUSED.match(said) if ended.exception == "TypeError" else None
     return found is not None and _is_refused(found, at, ended, program)
 
@@ -257,8 +260,9 @@ def _installed(said: str, program: BlockInContext) -> str:
 
 
 def _is_closed_error(ended: Ended, said: str, program: BlockInContext) -> bool:
-    """Whether nothing but the page had a part in an error. Of which kind an object of another block
-    is by now, nobody knows: others may have changed it, or mean another by that name.
+    """Whether nothing but the page had a part in an error. Of which kind an object of another block, or
+    of a library that no block imports, is by now, nobody knows: others may have changed it, or mean
+    another by that name.
     """
     if ended.calls or not is_closed(program) or _is_of_the_machine(ended, program):
         return False
@@ -271,7 +275,8 @@ def _is_closed_error(ended: Ended, said: str, program: BlockInContext) -> bool:
     before = tree_of("\n".join(program.text.split("\n")[: program.own]))
     imports = (ast.Import, ast.ImportFrom)
     made = bound_names(tuple(s for s in statements(before) if not isinstance(s.node, imports)))
-    return ended.exception not in _OF_A_KIND or not _touches(ended.line or 0, program, {*made})
+    unsure = {*made, *program.granted}
+    return ended.exception not in _OF_A_KIND or not _touches(ended.line or 0, program, unsure)
 
 
 def _is_of_use(ended: Ended, program: BlockInContext) -> bool:
@@ -280,14 +285,7 @@ def _is_of_use(ended: Ended, program: BlockInContext) -> bool:
         return False
     if _is_of_the_machine(ended, program) or any(_OF_A_LOOP in note for note in ended.bound):
         return False
-    at = [n for n in walk(program.tree) if _is_at(n, ended.line or 0)]
-    if goes_back_from(at, program.guessed):
-        return False  # it may mean another loss
-    if _OF_A_SCALER.search(said):
-        return _shows_its_scaler(said, program)
-    if _SECOND_TIME in said and _is_lent_once(ended.line or 0, program):
-        return False
-    return _NO_GRAPH not in said or _shows_a_model(program)  # else what is lent may lack a gradient
+    return not _OF_A_SCALER.search(said) or _shows_its_scaler(said, program)
 
 
 def goes_back_from(nodes: Sequence[ast.AST], names: Collection[str]) -> bool:
@@ -329,31 +327,9 @@ _DEVICE = re.compile(r"\bcuda\b|\bnccl\b|\bgpus?\b|environ\b|\bgetenv\b|\bargv\b
 def _shows_its_scaler(said: str, program: BlockInContext) -> bool:
     """Whether nothing is left out that a GradScaler could have been called with in between."""
     own = "\n".join(program.text.split("\n")[program.own :])
-    if "No inf checks" in said and any(
-        table().role(name) == "optimizer" for name in lent_names(program)
-    ):
-        return False  # it may hold another model
     if "called" in said:
         return ".update(" in own or own.count(".unscale_(") > 1
     return all(call in own for call in (".backward(", ".step(", ".update("))
-
-
-def _is_lent_once(line: int, program: BlockInContext) -> bool:
-    """Whether a line goes back from a loss that nobody computes, and no other line does: each of its
-    turns would have one.
-    """
-    back = [
-        (n.value.id, n.lineno)
-        for n in walk(program.tree)
-        if isinstance(n, ast.Attribute) and n.attr == "backward" and isinstance(n.value, ast.Name)
-    ]
-    here = {name for name, at in back if at == line} & lent_names(program)
-    return any([name for name, _ in back].count(one) == 1 for one in here)
-
-
-def _shows_a_model(program: BlockInContext) -> bool:
-    named = any(table().role(name) == "model" for name in names_in(program.tree))
-    return named or "Module" in program.text or ".parameters(" in program.text
 
 
 # ------------------------------------------------------------------------------- what was lent

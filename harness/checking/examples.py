@@ -20,7 +20,14 @@ from harness.checking.completing import (
     without_gaps,
 )
 from harness.checking.driving import DRIVERS, NoReport, run_driver, run_whole
-from harness.checking.errors import authors_error, goes_back_from, is_closed, lent_names
+from harness.checking.errors import (
+    BACKENDS,
+    authors_error,
+    goes_back_from,
+    has_gaps,
+    is_closed,
+    lent_names,
+)
 from harness.checking.evidence import Decision, Evidence, Finding, decide
 from harness.checking.function_evidence import evidence_of, together
 from harness.checking.loop_evidence import idle_steps, loop_evidence, stopped
@@ -126,7 +133,7 @@ def missing_packages(
         return ()
     absent = {p for p in packages_of(program.tree) if not is_here(p)}
     named = {p for p in absent if re.search(rf"\b{re.escape(p)}\b", reason)}
-    named |= {*_EXTRAS.findall(reason)}
+    named |= {*_EXTRAS.findall(reason), *(BACKENDS[d] for d in _OF_A_DEVICE.findall(reason))}
     line = ended.line if ended is not None else None
     at = {n.id for n in walk(program.tree) if isinstance(n, ast.Name) and n.lineno == line}
     at |= {*re.findall(r"`(\w+)", reason)}
@@ -136,6 +143,8 @@ def missing_packages(
 
 _EXTRAS = re.compile(r"pip install [\"']?([\w.-]+\[[\w,-]+\])")
 """How a package that is installed says what it lacks: ``ray[train]``."""
+_OF_A_DEVICE = re.compile(rf"(?:attribute '|'torch\.)({'|'.join(BACKENDS)})'")
+"""How torch says that it does not know a device."""
 
 
 def _decide(one: _One) -> tuple[Decision, BlockInContext | None, Ended | None]:
@@ -298,10 +307,10 @@ def _evidence(
         seen,
         steps=_shows_a_step(part),
         cut=_is_cut(one, program, seen.program),
-        clears=part.mark is not None or not (one.session.clears and leaves_clearing_out(program)),
+        clears=part.mark is not None or not leaves_clearing_out(program),
     )
     foreign = _goes_back_from_anothers(part, program)
-    if not _steps_itself(part) or program.is_completed or foreign:
+    if not _steps_itself(part) or program.is_completed or foreign or has_gaps(program):
         of_loop = replace(of_loop, faults=(), costs=(*of_loop.faults, *of_loop.costs))
     goes_back = "backward" in uses(tree_of(part.code)).calls
     goes_back = goes_back and not foreign

@@ -50,11 +50,11 @@ class BlockInContext:
     own: int
     """How many lines come from elsewhere on the page; the block's own follow."""
     guessed: frozenset[str] = frozenset()
-    """Names of objects that the page makes in several ways, taken from another section of it, and of
-    libraries that the page does not mention.
-    """
+    """Names of objects that the page makes in several ways, taken from another section of it."""
     lacking: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Packages that are not installed, by the names of what the page makes with them."""
+    granted: frozenset[str] = frozenset()
+    """Names of libraries that the page does not import: it may mean another library's ``nn``."""
 
     @property
     def tree(self) -> ast.Module:
@@ -104,9 +104,6 @@ class Session:
         """``examples``: all of one page."""
         self._sources: list[_Source] = []
         self._modules = _modules_of(examples)
-        self._packages = _packages_named(examples)
-        self.clears = any("zero_grad(" in example.code for example in examples)
-        """Whether the page shows anywhere how gradients are cleared."""
         self._first: dict[tuple[int, int], int] = {}
         self._programs: dict[tuple[int, int, bool], BlockInContext] = {}
         for example in examples:
@@ -164,8 +161,8 @@ class Session:
         text = _TEMPORARY.sub(r"\1", "\n".join(texts))
         own_from = sum(t.count("\n") + 1 for t in texts[:-1])
         guessed = taken.unsure | {*self._guessed(found, example, part)}
-        guessed |= {*self._unmentioned(everything)}
-        return BlockInContext(text, tuple(lines), own_from, guessed, taken.lacking)
+        granted = frozenset(_not_imported(everything))
+        return BlockInContext(text, tuple(lines), own_from, guessed, taken.lacking, granted)
 
     def _guessed(self, found: Sequence[_Source], example: Example, part: Part) -> Iterator[str]:
         """Names that the page gives to several things, taken from another section or alternative."""
@@ -181,13 +178,6 @@ class Session:
                 others = (s for s in self._sources if s.place != here and name in s.statement.binds)
                 if len({other.text for other in others}) > 1:
                     yield name
-
-    def _unmentioned(self, code: str) -> Iterator[str]:
-        """Bare names of libraries that the page does not mention: its own may bear them as well."""
-        for name in free_names(statements(tree_of(code))) & {*libraries()}:
-            package = libraries()[name].partition(".")[0]
-            if package not in (*stdlib_module_names, *self._packages):
-                yield name
 
     def _order(self, n: int) -> tuple[bool, int]:
         """Imports first: a page may show them after what needs them."""
@@ -527,6 +517,14 @@ def _taken_for_granted(code: str) -> Iterator[str]:
             yield f"from {module} import {last} as {name}" if module else f"import {path} as {name}"
 
 
+def _not_imported(code: str) -> Iterator[str]:
+    """Names of libraries that their own name does not tell, and nobody imports: ``nn``, ``Adam``."""
+    for name in free_names(statements(tree_of(code))) & {*libraries()}:
+        package = libraries()[name].partition(".")[0]
+        if package not in (*stdlib_module_names, name):
+            yield name
+
+
 def _modules_of(examples: Sequence[Example]) -> tuple[str, ...]:
     """Modules of installed packages that a page takes names from, and those that hold them."""
     found: dict[str, None] = {}
@@ -543,18 +541,6 @@ def _modules_of(examples: Sequence[Example]) -> tuple[str, ...]:
                 parts = name.split(".")
                 found |= {".".join(parts[: n + 1]): None for n in reversed(range(len(parts)))}
     return tuple(m for m in found if m.partition(".")[0] not in (*stdlib_module_names, ""))
-
-
-def _packages_named(examples: Sequence[Example]) -> frozenset[str]:
-    """Packages that a page imports, or asks for something: ``nn.Linear``."""
-    found: set[str] = set()
-    for tree in (parsed(part.code) for example in examples for part in example.parts):
-        for node in walk(tree) if tree is not None else ():
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                found |= packages_of(node)
-            elif isinstance(node, ast.Attribute):
-                found.add(libraries().get(dotted(node.value), "").partition(".")[0])
-    return frozenset(found)
 
 
 def _of_its_packages(code: str, modules: Sequence[str]) -> list[str]:

@@ -59,7 +59,7 @@ def _calls(program: BlockInContext) -> Iterator[tuple[ast.Call, CallShape]]:
             continue
         first, _, rest = dotted(node.func).partition(".")
         whole = f"{paths.get(first, '')}.{rest}".strip(".")
-        known = first in paths and first not in program.guessed
+        known = first in paths and first not in program.guessed | program.granted
         if known and "." in whole and is_here(whole.partition(".")[0]):
             names = tuple(sorted(k.arg for k in node.keywords if k.arg))
             yield node, (whole, len(node.args), names)

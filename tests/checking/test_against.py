@@ -135,7 +135,9 @@ print(1 + 1)  # 2
 def test_the_command_tells_what_an_edit_changed_and_what_came_of_it(tmp_path, warm):
     """The block that nobody touched is named nowhere."""
     old, new = tmp_path / "old" / "s", tmp_path / "new" / "s"
-    for folder, text in ((old, PAGE), (new, PAGE.replace("    optimizer.zero_grad()\n", ""))):
+    clears, steps = "    optimizer.zero_grad()\n", "    optimizer.step()\n"
+    wiped = PAGE.replace(clears, "").replace(steps, clears + steps)
+    for folder, text in ((old, PAGE), (new, wiped)):
         folder.mkdir(parents=True)
         (folder / "SKILL.md").write_text(text)
 

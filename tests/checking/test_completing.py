@@ -139,20 +139,21 @@ def test_a_loss_in_a_loop_over_no_loader_is_that_of_a_lent_batch():
     assert found.text.split("\n")[1] == "    loss = criterion(model(inputs), targets)"
 
 
+OWN = "import torch\nmodel = torch.nn.Linear(2, 1)\noptimizer = torch.optim.SGD(model.parameters())"
+
+
 @pytest.mark.parametrize(
     ("text", "left_out"),
     [
         ("for x, y in loader:\n    f(model(x), y).backward()\n    optimizer.step()", True),
-        ("optimizer = SGD(model)\nf(model(x)).backward()\noptimizer.step()", False),
-        ("def turn(optimizer, x):\n    model(x).backward()\n    optimizer.step()", False),
-        (
-            "def run(optimizer):\n    model(x).backward()\n    optimizer.step()\nrun(optimizer)",
-            False,
-        ),
+        ("optimizer = SGD(model)\nf(model(x)).backward()\noptimizer.step()", True),
+        ("def turn(optimizer, x):\n    model(x).backward()\n    optimizer.step()", True),
+        ("def run(xs):\n    for x in xs:\n        model(x).backward()\n        o.step()", False),
+        (f"{OWN}\nmodel(torch.ones(3, 2)).sum().backward()\noptimizer.step()", False),
         ("model(x).backward()\noptimizer.step()\nmodel.zero_grad()", False),
         ("model(x).backward()\noptimizer.step()\nfor p in ps:\n    p.grad = None", False),
     ],
 )
-def test_who_shows_no_optimizer_leaves_its_clearing_out_as_well(text, left_out):
+def test_a_sketch_leaves_its_clearing_out_and_a_whole_program_forgets_it(text, left_out):
     block = BlockInContext(text, tuple(range(1, 2 + text.count("\n"))), 0)
     assert leaves_clearing_out(block) == left_out

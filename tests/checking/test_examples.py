@@ -39,6 +39,11 @@ def test_a_block_needs_the_extra_that_an_installed_package_asks_for():
     assert needed(said) == ("json[train]",)
 
 
+def test_a_device_that_torch_does_not_know_needs_its_package():
+    for said in ("module 'torch' has no attribute 'npu'", "No module named 'torch.npu'"):
+        assert needed(f"AttributeError: {said}") == ("torch_npu",), said
+
+
 def test_a_package_keeps_from_running_what_is_made_of_a_class_that_uses_it():
     text = "import no_such.nn as theirs\nclass Net(Module):\n    layer = theirs.Conv\nm = Net()\nfit(m)"
     block = BlockInContext(text, tuple(range(1, 6)), 0)

@@ -179,12 +179,8 @@ def test_a_lazy_layer_that_is_moved_is_not_recorded_and_no_fault(found):
     assert found[LAZY].status == "cannot-be-run"
 
 
-WHOLE = """
-    for x, y in train_loader:
-        optimizer.zero_grad()
-        F.cross_entropy(model(x), y).backward()
-        optimizer.step()"""
 DISTILS = """
+    optimizer = torch.optim.SGD(student.parameters(), lr=1e-3)
     for x, y in train_loader:
         with torch.no_grad():
             wanted = teacher(x)
@@ -200,12 +196,38 @@ SCALES = """
     scaler.step(optimizer)"""
 
 
-def test_a_sketch_leaves_to_its_reader_what_another_block_of_its_page_shows(checked, tmp_path):
-    """Who clears nowhere on a page may not know."""
-    found = []
-    for codes in ((WHOLE, DISTILS, SCALES), (DISTILS,)):
-        page = tmp_path / f"{len(codes)}.md"
-        page.write_text("# A\n\n" + "\n".join(f"```python{dedent(c)}\n```\n" for c in codes))
-        found.append([block.status for block in checked(page).blocks])
+FORGETS = """
+    import torch
+    from torch import nn
 
-    assert found == [["runs", "runs", "runs"], ["fault"]]
+    net = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(net.parameters(), lr=1e-3)
+    for _ in range(8):
+        net(torch.randn(4, 4)).square().mean().backward()
+        optimizer.step()"""
+GAPS = """
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    for x, y in loader:
+        loss = criterion(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    for x, y in val_loader:
+        ..."""
+
+
+def test_what_a_sketch_lacks_is_its_readers_unless_it_claims_to_be_right(checked, tmp_path):
+    page = tmp_path / "page.md"
+    said = ("", "", "", "✅ Correct:", "✅ Correct:")
+    codes = (DISTILS, SCALES, FORGETS, DISTILS, GAPS)
+    page.write_text(
+        "# A\n\n"
+        + "\n".join(
+            f"{words}\n\n```python{dedent(code)}\n```\n"
+            for words, code in zip(said, codes, strict=True)
+        )
+    )
+    found = [block.status for block in checked(page).blocks]
+
+    assert found == ["runs", "runs", "fault", "fails", "holds"]

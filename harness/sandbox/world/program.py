@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from harness.beside import unpacked
 from harness.domain.event import BUILDS_MODELS, MADE_TO_FIT
@@ -42,7 +42,7 @@ from harness.sandbox.world.turns import (
     with_clearing,
 )
 from harness.sandbox.world.values import Values
-from harness.syntax import source_of, walk
+from harness.syntax import dotted, source_of, walk
 from harness.workloads import Workload
 
 OF_A_CLASS = ("classmethod", "staticmethod")
@@ -109,8 +109,18 @@ def _names(module: types.ModuleType, tree: ast.Module) -> Iterator[None]:
         if name is None or isinstance(error, UnboundLocalError) or name in vars(module):
             raise
         role = table().role(name)
+        if role == "loader" and _is_a_tensor(tree, name):
+            role = table().part(name)
         starts = role in COUNTED and counts(tree, name)
         raise NameScouted(name, "start" if starts else role or "") from error
+
+
+def _is_a_tensor(tree: ast.Module, name: str) -> bool:
+    """Whether what a tensor has is asked of a name, and no loop goes over it: ``data.to(device)``."""
+    asked = (n for n in walk(tree) if isinstance(n, ast.Attribute))
+    passed_over = (dotted(n.iter) for n in walk(tree) if isinstance(n, ast.For))
+    has = any(dotted(n.value) == name and hasattr(Tensor, n.attr) for n in asked)
+    return has and name not in passed_over
 
 
 def counts(tree: ast.Module, name: str) -> bool:
