@@ -9,7 +9,7 @@ from harness.agents.repository import with_modules
 from harness.domain.file_edit import FileState
 from harness.extraction.linked import LinkedFile, imported
 from harness.extraction.own_world import is_own_world
-from harness.syntax import tree_of
+from harness.extraction.parsing import parses
 from harness.untrusted import kind_of, read_bytes
 
 MOST_FILES = 2000
@@ -54,7 +54,7 @@ def programs_of(files: Sequence[str]) -> list[FoundProgram]:
 def programs_in(folder: Path) -> list[FoundProgram]:
     """The programs of a folder that train; what another one imports is part of that."""
     states = [_state(path) for path in _python_files(folder)]
-    code = [state for state in states if _is_code(state)]
+    code = [state for state in states if parses(state.content or "")]
     found = [_program(Path(state.path)) or _training(state, states) for state in code]
     trains = [one for one in found if one is not None]
     parts = {path for one in trains for path in one.beside}
@@ -66,7 +66,7 @@ def program_at(path: Path) -> FoundProgram | None:
     nothing.
     """
     state = _state(path)
-    if not _is_code(state):
+    if not parses(state.content or ""):
         return None
     return _program(path) or _training(state, [*_neighbours(path), state])
 
@@ -139,11 +139,3 @@ def _state(path: Path) -> FileState:
     raw = read_bytes(path, LONGEST)
     text = raw.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
     return FileState(path=str(path), content=text, changes=0)
-
-
-def _is_code(state: FileState) -> bool:
-    try:
-        tree_of(state.content or "")
-    except SyntaxError:
-        return False
-    return True

@@ -141,11 +141,11 @@ class _Saying:
 
     def one(self, report: CheckReport) -> None:
         """A skill, as soon as it is finished."""
-        from harness.report.check import render_annotations, render_check, render_check_json
+        from harness.report.check import render_annotations, render_check
 
         output = Output(plain=self.plain)
         if self.as_json:
-            output.text(render_check_json(report))
+            output.text(report.model_dump_json(indent=2))
         elif self.annotate:
             for line in render_annotations(report):
                 output.text(line)
@@ -215,10 +215,10 @@ def quality(
 
 
 def _print_quality(report: QualityReport, output: Output, *, as_json: bool) -> None:
-    from harness.report.quality import quality_line, render_quality, render_quality_json
+    from harness.report.quality import quality_line, render_quality
 
     if as_json:
-        output.text(render_quality_json(report))
+        output.text(report.model_dump_json(indent=2))
     else:
         output.show(render_quality(report, plain=output.plain))
         output.show(quality_line(report))

@@ -87,10 +87,10 @@ class ShownComparison:
         return found.gate.code if self._gate else int(found.gate.code == 1)
 
     def _comparison(self, found: Comparison, folders: tuple[Path, Path] | None) -> None:
-        from harness.report.comparison import comparison_json, render_comparison
+        from harness.report.comparison import render_comparison
 
         if self._as_json:
-            self._output.text(comparison_json(found))
+            self._output.text(found.model_dump_json(indent=2))
         else:
             plain, programs = self._output.plain, _programs(folders) if folders else {}
             self._output.show(render_comparison(found, plain=plain, programs=programs))

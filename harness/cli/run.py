@@ -150,13 +150,12 @@ def _check_itself(
 
 
 def _print_run(outcome: BankOutcome, asked: int, shown: ShownAnswers) -> None:
-    from harness.report.data import render_json
     from harness.report.table import closing_line, render_table
     from harness.report.verbose import render_verbose
 
     output = Output(plain=shown.plain)
     if shown.as_json:
-        output.text(render_json(outcome.run))
+        output.text(outcome.run.model_dump_json(indent=2))
     else:
         if shown.verbose:
             output.show(render_verbose(outcome.run))

@@ -124,7 +124,7 @@ def _compared(
 ) -> int:
     """Two descriptions, as two skills are: right is what should be. The exit code."""
     from harness.comparison import compare
-    from harness.report.comparison import comparison_json, render_comparison
+    from harness.report.comparison import render_comparison
     from harness.report.triggers import render_triggers
 
     old, new = (
@@ -132,7 +132,7 @@ def _compared(
     )
     comparison = compare(old, new)
     if as_json:
-        output.text(comparison_json(comparison))
+        output.text(comparison.model_dump_json(indent=2))
     else:
         for report, _ in found:
             output.show(render_triggers(report))

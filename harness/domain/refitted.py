@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from statistics import median
 
+from harness.domain.regimes import norms_met
 from harness.domain.scenario import Expectations, Probe, Scenario
 from harness.domain.trace import ProbeTrace
 
@@ -40,7 +41,7 @@ def brings_its_data(trace: ProbeTrace) -> bool:
 
 
 def _of(probe: Probe, seen: ProbeTrace | None, bounds: tuple[float, float]) -> Probe | None:
-    norms = _norms(seen) if seen is not None and brings_its_data(seen) else []
+    norms = norms_met(seen) if seen is not None and brings_its_data(seen) else []
     if not norms or probe.name not in ("quiet", "loud"):
         return None
     usual, (low, high) = median(norms), bounds
@@ -54,12 +55,6 @@ def _of(probe: Probe, seen: ProbeTrace | None, bounds: tuple[float, float]) -> P
     return probe.model_copy(
         update={"injection": probe.injection.model_copy(update={"factor": factor})}
     )
-
-
-def _norms(trace: ProbeTrace) -> list[float]:
-    """Norms of what was computed for each update, before any clip."""
-    computed = (u.match("as-computed") for u in trace.updates)
-    return [m.expected_norm for m in computed if m and 0.0 < m.expected_norm < math.inf]
 
 
 def _bounds(expectations: Expectations) -> tuple[float, float] | None:

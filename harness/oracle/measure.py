@@ -1,19 +1,20 @@
 """Recording -> ProbeTrace: the one function that the warm oracle process serves."""
 
 import threading
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 import torch
 from pydantic import JsonValue
 
-from harness.domain.branch import in_none
+from harness.domain.branch import Branches, in_none
 from harness.domain.event import ClockRead, TestEnded, WorkloadNote
 from harness.domain.recording import Recording
 from harness.domain.scenario import Expectations, Probe
 from harness.domain.trace import Learning, ProbeTrace, RankTrace, Update
 from harness.domain.workload import PositiveLoss, WorkloadSpec
-from harness.oracle import learning, program, thawing
+from harness.oracle import learning, program
 from harness.oracle.facts import Consumed, Parameters, RankRun
 from harness.oracle.integrity import contradiction
 from harness.oracle.ranks import brought_together, measure_ranks, same_rows
@@ -44,6 +45,19 @@ def without_rehearsals(trace: RankTrace, run: RankRun, replay: Replay) -> RankTr
     return trace.model_copy(update={"updates": tuple(marked)})
 
 
+def waiting(branches: Branches | None, ranks: Sequence[RankTrace]) -> Branches | None:
+    """The branches; training waits for those that freeze or thaw, where a parameter asked for no
+    gradient all along.
+    """
+    frozen = [{*update.frozen} for rank in ranks for update in rank.updates]
+    if not branches or not frozen or not set.intersection(*frozen):
+        return branches
+    return tuple(
+        branch.model_copy(update={"waits": branch.waits or (branch.counted and branch.thaws)})
+        for branch in branches
+    )
+
+
 def _measured(
     recording: Recording, workload: WorkloadSpec, probe: Probe, expectations: Expectations
 ) -> ProbeTrace:
@@ -59,7 +73,7 @@ def _measured(
         for rank, end in zip(traces, ends, strict=False)
     )
     worst = min(ends, key=lambda end: program.ORDER.index(end.outcome))
-    unentered = thawing.waiting(in_none([end.unentered for end in ends]), traces)
+    unentered = waiting(in_none([end.unentered for end in ends]), traces)
     worst = worst.model_copy(update={"unentered": unentered})
     if runs and probe.name == expectations.poisoned_probe:
         own = workload.parameters

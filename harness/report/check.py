@@ -97,11 +97,6 @@ def _since_last(report: CheckReport) -> RenderableType:
     return text(f"since the last run: {told}{more}", "bold")
 
 
-def render_check_json(report: CheckReport) -> str:
-    """The whole record; NaN and infinities are strings."""
-    return report.model_dump_json(indent=2)
-
-
 def render_annotations(report: CheckReport) -> Iterator[str]:
     """One workflow command of GitHub a line; a file is named as the skill's folder was given."""
     for finding in all_findings(report):

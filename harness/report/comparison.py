@@ -41,11 +41,6 @@ def render_comparison(
     )
 
 
-def comparison_json(comparison: Comparison) -> str:
-    """The whole record."""
-    return comparison.model_dump_json(indent=2)
-
-
 def _verdict(comparison: Comparison) -> Iterator[Text]:
     found, strict, rules = comparison.estimate, comparison.strict, comparison.rules
     if found is None:

@@ -1,13 +1,7 @@
 """Runs and reports as data."""
 
 from harness.domain.reported import AnswerLine, ReportedRun, RunReport
-from harness.domain.run import Run
 from harness.report.reported import Report, ReportSide
-
-
-def render_json(run: Run) -> str:
-    """The whole record. NaN is a string, so that nobody takes it for "not measured"."""
-    return run.model_dump_json(indent=2)
 
 
 def render_report_json(report: Report) -> str:

@@ -56,11 +56,6 @@ def quality_line(report: QualityReport) -> Text:
     return Text(text, "bold green" if good else "bold red")
 
 
-def render_quality_json(report: QualityReport) -> str:
-    """The whole record."""
-    return report.model_dump_json(indent=2)
-
-
 def render_kill_matrix(report: QualityReport) -> str:
     """The page, without anything that differs from run to run on one bank."""
     head = HEAD.format(extent=EVERY if report.thorough else TURNS)

@@ -1,13 +1,11 @@
 """A small convolutional classifier that trains stably."""
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor, nn
 
 from harness.domain.workload import Cnn
 from harness.workloads.workload import (
-    Workload,
+    Classification,
     WorkloadBatch,
     batch_sizes,
     cut,
@@ -17,7 +15,7 @@ from harness.workloads.workload import (
 )
 
 
-class CnnWorkload(Workload):
+class CnnWorkload(Classification):
     """Noisy images of one pattern for each class."""
 
     @property
@@ -45,14 +43,6 @@ class CnnWorkload(Workload):
         noise = torch.randn(len(y), p.colours, p.side, p.side, generator=source)
         x = (patterns[y] * p.target_scale + 0.5 * noise) * p.input_scale
         return cut(x, y, sizes)
-
-    def criterion(self) -> Callable[..., Tensor]:
-        """Cross-entropy."""
-        return nn.CrossEntropyLoss()
-
-    def sample_losses(self, output: Tensor, batch: WorkloadBatch) -> Tensor:
-        """Cross-entropy of each image. (n, outputs) -> (n,)"""
-        return nn.functional.cross_entropy(output, batch.target, reduction="none")
 
 
 class ConvNet(nn.Module):

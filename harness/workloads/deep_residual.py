@@ -1,13 +1,11 @@
 """A very deep residual classifier without normalisation, whose gradients explode."""
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor, nn
 
 from harness.domain.workload import DeepResidual
 from harness.workloads.workload import (
-    Workload,
+    Classification,
     WorkloadBatch,
     batch_sizes,
     cut,
@@ -17,7 +15,7 @@ from harness.workloads.workload import (
 )
 
 
-class DeepResidualWorkload(Workload):
+class DeepResidualWorkload(Classification):
     """Classification of points by the largest of a few random directions."""
 
     @property
@@ -46,14 +44,6 @@ class DeepResidualWorkload(Workload):
         scores = x @ directions * p.target_scale
         y = (scores + 0.3 * torch.randn(scores.shape, generator=source)).argmax(dim=1)
         return cut(x * p.input_scale, y, sizes)
-
-    def criterion(self) -> Callable[..., Tensor]:
-        """Cross-entropy."""
-        return nn.CrossEntropyLoss()
-
-    def sample_losses(self, output: Tensor, batch: WorkloadBatch) -> Tensor:
-        """Cross-entropy of each sample. (n, outputs) -> (n,)"""
-        return nn.functional.cross_entropy(output, batch.target, reduction="none")
 
 
 class DeepResidualNet(nn.Module):

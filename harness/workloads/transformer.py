@@ -1,13 +1,11 @@
 """A small transformer encoder that classifies token sequences; some batches spike."""
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor, nn
 
 from harness.domain.workload import Transformer
 from harness.workloads.workload import (
-    Workload,
+    Classification,
     WorkloadBatch,
     batch_sizes,
     cut,
@@ -20,7 +18,7 @@ RARE = 0
 """The token with the long embedding."""
 
 
-class TransformerWorkload(Workload):
+class TransformerWorkload(Classification):
     """The class of a sequence depends on which tokens it holds, in any order."""
 
     @property
@@ -62,14 +60,6 @@ class TransformerWorkload(Workload):
                 batch.inputs[:2, -1] = RARE
                 batch.target[:2] = torch.arange(len(batch.target[:2]))  # both cannot be right
         return batches
-
-    def criterion(self) -> Callable[..., Tensor]:
-        """Cross-entropy."""
-        return nn.CrossEntropyLoss()
-
-    def sample_losses(self, output: Tensor, batch: WorkloadBatch) -> Tensor:
-        """Cross-entropy of each sequence. (n, outputs) -> (n,)"""
-        return nn.functional.cross_entropy(output, batch.target, reduction="none")
 
 
 def unique_prefixes(count: int, vocabulary: int, source: torch.Generator) -> Tensor:

@@ -165,3 +165,15 @@ def initialise(model: nn.Module, source: torch.Generator, gain: float = 1.0) -> 
             else:
                 parameter.copy_(torch.randn(parameter.shape, generator=source) * 0.05)
     return model.train()
+
+
+class Classification(Workload):
+    """One whose targets are classes."""
+
+    def criterion(self) -> Callable[..., Tensor]:
+        """Cross-entropy."""
+        return nn.CrossEntropyLoss()
+
+    def sample_losses(self, output: Tensor, batch: WorkloadBatch) -> Tensor:
+        """Cross-entropy of each row. (n, outputs) -> (n,)"""
+        return nn.functional.cross_entropy(output, batch.target, reduction="none")

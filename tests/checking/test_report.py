@@ -21,7 +21,7 @@ from harness.domain.check import (
 )
 from harness.domain.skill import Mark
 from harness.domain.verdict import Number
-from harness.report.check import render_annotations, render_check, render_check_json
+from harness.report.check import render_annotations, render_check
 from harness.report.console import plain_text
 from harness.report.junit import render_check_junit
 from harness.report.sarif import render_sarif
@@ -160,7 +160,7 @@ def test_sarif_junit_and_annotations_tell_the_same(status):
 
 def test_data_keep_not_a_number_apart_from_nothing():
     seen = Observation(sentence="x", numbers=(Number(name="loss", value=float("nan")),))
-    data = json.loads(render_check_json(report(observations=(seen,))))
+    data = json.loads(report(observations=(seen,)).model_dump_json(indent=2))
     part = data["blocks"][0]["parts"][0]
     assert part["observations"][0]["numbers"][0]["value"] == "NaN"
     assert data["blocks"][0]["status"] == "fails"

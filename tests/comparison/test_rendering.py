@@ -8,7 +8,7 @@ from rich.console import Console
 from benchmarks.false_alarms import false_alarms, render_false_alarms
 from harness.comparison import compare, plan
 from harness.domain.plan import Rules
-from harness.report.comparison import comparison_json, render_comparison
+from harness.report.comparison import render_comparison
 from harness.report.console import plain_text
 from harness.report.power import render_plan
 from tests.comparison.arms import FAIL, PASS, arm, trial
@@ -109,7 +109,7 @@ def test_the_record_is_dumped_whole():
     """`--json`."""
     found = compare(arm("old", RIGHT), arm("new", RIGHT), QUICK)
 
-    assert json.loads(comparison_json(found))["gate"]["code"] == 0
+    assert json.loads(found.model_dump_json(indent=2))["gate"]["code"] == 0
 
 
 def test_a_plan_says_what_will_be_seen_before_money_is_spent():

@@ -10,12 +10,10 @@ from jsonschema import Draft202012Validator
 from harness.comparison import compare
 from harness.domain.reported import AnswerLine
 from harness.report.answers import render_answer, render_line
-from harness.report.comparison import comparison_json
 from harness.report.console import plain_text
-from harness.report.data import render_json, render_report_json
+from harness.report.data import render_report_json
 from harness.report.junit import render_junit
 from harness.report.markdown import render_markdown
-from harness.report.quality import render_quality_json
 from harness.report.schemas import SCHEMAS, render_schema
 from tests.comparison.arms import arm
 from tests.fakes.run import result, run, verdict
@@ -99,11 +97,14 @@ def test_no_schema_is_left_of_a_record_that_is_gone():
 @pytest.mark.parametrize(
     ("name", "written"),
     [
-        ("run", render_json(run(result(verdict("finite-loss", "fail"))))),
+        ("run", run(result(verdict("finite-loss", "fail"))).model_dump_json(indent=2)),
         ("grade-line", render_line(answer().answer)),
         ("report", render_report_json(report(side("run", answer(), unanswered())))),
-        ("comparison", comparison_json(compare(arm("a", {"s": "+-"}), arm("b", {"s": "++"})))),
-        ("quality", render_quality_json(quality())),
+        (
+            "comparison",
+            compare(arm("a", {"s": "+-"}), arm("b", {"s": "++"})).model_dump_json(indent=2),
+        ),
+        ("quality", quality().model_dump_json(indent=2)),
         ("stored-run", head().model_dump_json()),
         ("stored-answer", answer().model_dump_json()),
     ],

@@ -11,7 +11,6 @@ from harness.domain.machine import Machine, Offer
 from harness.domain.run import Run
 from harness.report.answers import render_answer
 from harness.report.console import Output, plain_text
-from harness.report.data import render_json
 from harness.report.machine import render_machine
 from harness.report.scenario import render_list, render_scenario
 from harness.report.verbose import render_verbose
@@ -54,11 +53,11 @@ def test_verbose_says_why_a_criterion_was_not_assessed():
 
 def test_a_run_survives_json():
     """NaN is not null: a number that was not finite is not a number that was not measured."""
-    text = render_json(run(result(FAILS)))
+    text = run(result(FAILS)).model_dump_json(indent=2)
 
     number = json.loads(text)["results"][0]["buggy"]["verdicts"][0]["numbers"][0]
     assert number["value"] == "NaN"
-    assert render_json(Run.model_validate_json(text)) == text
+    assert Run.model_validate_json(text).model_dump_json(indent=2) == text
 
 
 @pytest.fixture

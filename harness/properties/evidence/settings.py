@@ -61,7 +61,7 @@ def settings_of(trace: Trace, expectations: Expectations) -> ProgramSettings:
     return ProgramSettings(
         updates=len(updates),
         gathers=max((_different(w) for w in full(trace)), default=1),
-        clips=threshold is not None or any(map(_bounds_a_norm, updates)),
+        clips=threshold is not None or any(map(bounds_its_norm, updates)),
         threshold=threshold,
         ranks=max((p.world_size for p in trace.probes), default=1),
         scaled=any(c.enabled for p in trace.probes for rank in p.ranks for c in rank.scaler),
@@ -138,7 +138,7 @@ def own_threshold(trace: Trace, expectations: Expectations) -> float | None:
     if found and not any(map(_part_by_part, updates)):
         alike = Bounds(min(found), min(found)).accept(max(found))
         return min(found) if alike else None
-    if any(map(_bounds_a_norm, updates)):
+    if any(map(bounds_its_norm, updates)):
         return None  # a part by itself, which says nothing of the whole
     if any(bounds_values(c) for u in updates for c in clip_calls(u)):
         return None  # where each element is at its limit, all windows have one norm
@@ -169,7 +169,8 @@ def bounds_values(call: ClipCall) -> bool:
     return call.bounds and call.function == "clip_grad_value_"
 
 
-def _bounds_a_norm(update: Update) -> bool:
+def bounds_its_norm(update: Update) -> bool:
+    """Whether something limits the norm of what it consumes."""
     return update.late_threshold is not None or any(map(bounds_norm, clip_calls(update)))
 
 

@@ -2,8 +2,10 @@
 its own threshold and its own leftovers, and the loop is right when it is right for every part.
 """
 
+from collections.abc import Callable
+
 from harness.domain.scenario import Expectations
-from harness.domain.trace import ProbeTrace, Trace
+from harness.domain.trace import ProbeTrace, Trace, Update
 from harness.domain.verdict import Verdict, inconclusive
 from harness.properties.completion import verdict
 from harness.properties.property import Property
@@ -34,15 +36,18 @@ def parts_of(trace: Trace) -> tuple[Trace, ...]:
     names = dict.fromkeys(u.trains for u in updates if u.trains)
     if not names:
         return (trace,)
-    parts = (tuple(_only(probe, name) for probe in trace.probes) for name in names)
-    return tuple(trace.model_copy(update={"probes": part}) for part in parts)
+    return tuple(_part(trace, name) for name in names)
 
 
-def _only(probe: ProbeTrace, part: str) -> ProbeTrace:
+def only(probe: ProbeTrace, counts: Callable[[Update], bool]) -> ProbeTrace:
+    """The probe with some of its updates."""
     ranks = (
-        rank.model_copy(
-            update={"updates": tuple(u for u in rank.updates if u.trains in ("", part))}
-        )
+        rank.model_copy(update={"updates": tuple(filter(counts, rank.updates))})
         for rank in probe.ranks
     )
     return probe.model_copy(update={"ranks": tuple(ranks)})
+
+
+def _part(trace: Trace, name: str) -> Trace:
+    probes = tuple(only(probe, lambda u: u.trains in ("", name)) for probe in trace.probes)
+    return trace.model_copy(update={"probes": probes})

@@ -8,12 +8,13 @@ from itertools import pairwise
 
 from harness.domain.clip_call import ClipCall, clip_calls
 from harness.domain.scenario import PropertyRule
-from harness.domain.trace import ProbeTrace, Trace, Update
+from harness.domain.trace import Trace, Update
 from harness.domain.verdict import Verdict, failed
 from harness.properties.clipping.clip_per_group import ID
 from harness.properties.evidence.figures import close, count, number
-from harness.properties.evidence.settings import bounds_norm
+from harness.properties.evidence.settings import bounds_its_norm
 from harness.properties.evidence.thresholds import NAMED
+from harness.properties.judging.apart import only
 
 OFTEN = 3
 """In so many updates a second clip of the same part is no accident."""
@@ -22,10 +23,12 @@ OFTEN = 3
 def where_clipped(trace: Trace) -> Trace:
     """The trace without the updates of optimizers before whose steps no norm was ever bounded."""
     updates = [u for probe in trace.probes for rank in probe.ranks for u in rank.updates]
-    clipped = {u.optimizers for u in updates if _bounds(u)}
+    clipped = {u.optimizers for u in updates if bounds_its_norm(u)}
     if not clipped or all(u.optimizers in clipped for u in updates):
         return trace
-    return Trace(probes=tuple(_only(probe, clipped) for probe in trace.probes))
+    return Trace(
+        probes=tuple(only(probe, lambda u: u.optimizers in clipped) for probe in trace.probes)
+    )
 
 
 def copied_clip(trace: Trace, allowed: Sequence[PropertyRule]) -> tuple[Verdict, ...]:
@@ -61,17 +64,3 @@ def _follows(one: ClipCall, other: ClipCall) -> bool:
         return False
     left = min(one.returned, one.limit or 0.0)
     return one.gradients == other.gradients and close(other.returned, left, NAMED)
-
-
-def _bounds(update: Update) -> bool:
-    return update.late_threshold is not None or any(map(bounds_norm, clip_calls(update)))
-
-
-def _only(probe: ProbeTrace, clipped: set[tuple[int, ...]]) -> ProbeTrace:
-    ranks = (
-        rank.model_copy(
-            update={"updates": tuple(u for u in rank.updates if u.optimizers in clipped)}
-        )
-        for rank in probe.ranks
-    )
-    return probe.model_copy(update={"ranks": tuple(ranks)})

@@ -140,7 +140,7 @@ def install(shown: ShownByProgram) -> None:
     _form, _source = texts.lines_of(shown), shown.source
     _known.update(shown.known)
     logs: Any = logging.FileHandler.__init__
-    setattr(logging.FileHandler, "__init__", _logging(logs))  # noqa: B010 - mypy refuses to assign
+    setattr(logging.FileHandler, "__init__", saving(logs))  # noqa: B010 - mypy refuses to assign
     reading: Any = Path.open
     setattr(Path, "open", _opening(reading))  # noqa: B010 - mypy refuses to assign
     setattr(Path, "read_text", lambda self, *_, **__: self.open().read())  # noqa: B010 - as above
@@ -287,23 +287,13 @@ def _folders(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def saving(original: Callable[..., Any]) -> Callable[..., Any]:
-    """``torch.save`` into a folder that is not there, or that may not be written to."""
+    """``torch.save``, or a log, into a folder that is not there, or that may not be written to."""
 
     @functools.wraps(original)
     def save(thing: Any, file: Any, *args: Any, **kwargs: Any) -> Any:
         return original(thing, writable(file), *args, **kwargs)
 
     return save
-
-
-def _logging(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A log in a folder that is not there."""
-
-    @functools.wraps(original)
-    def begin(self: Any, file: Any, *args: Any, **kwargs: Any) -> Any:
-        return original(self, writable(file), *args, **kwargs)
-
-    return begin
 
 
 def _restoring(original: Callable[..., Any]) -> Callable[..., Any]:

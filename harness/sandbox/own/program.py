@@ -1,5 +1,6 @@
 """A program that brings its own world: prepared, run, and told of what was lent to it."""
 
+import ast
 import contextlib
 import functools
 import io
@@ -11,36 +12,39 @@ from typing import Any
 
 from harness.beside import parsed_modules, together, unpacked
 from harness.domain.injection import Injection
+from harness.sandbox import extras
 from harness.sandbox.absent import (
     arrays,
     checkpoints,
     documents,
     downloads,
     files,
+    hub,
     pictures,
     present,
     sounds,
     tables,
 )  # fmt: skip
-from harness.sandbox.absent.imports import OWN, lend_packages
+from harness.sandbox.absent.imports import OWN, lend_packages, paths_in
 from harness.sandbox.absent.inert import install_progress
 from harness.sandbox.absent.lent import all_lent, doubted, guessed, lend
 from harness.sandbox.absent.settings import argument, compared_words
 from harness.sandbox.absent.shown import ShownByProgram
 from harness.sandbox.batches.callers import FILENAME
-from harness.sandbox.machine import arguments, cuda, devices, distributed, removed
+from harness.sandbox.frameworks import fabric, huggingface, lightning, trainer
+from harness.sandbox.machine import arguments, cuda, devices, distributed, removed, sharding
 from harness.sandbox.machine.arguments import PLACE
 from harness.sandbox.order import WorkOrder
-from harness.sandbox.own import frameworks, resuming
+from harness.sandbox.own import resuming
 from harness.sandbox.own.modules import Repository
 from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.phases import LOOP, Phases, with_phases
-from harness.sandbox.own.shortening import WINDOWS, OnBatch, Shortening
+from harness.sandbox.own.shortening import WINDOWS, OnBatch, Shortening, window_of
 from harness.sandbox.own.shrinking import evaluate_soon, shrink
 from harness.sandbox.own.sizes import passes_in
 from harness.sandbox.ready import ReadyProgram, compiled, namespace
 from harness.sandbox.unbound import NameScouted, Unbound, no_input, parsed
-from harness.syntax import source_of
+from harness.syntax import source_of, walk
 
 FOLDER = "a/repository/of/programs"
 """Where it runs: programs write into folders above their own."""
@@ -49,6 +53,13 @@ NOT_HERE = "is a file that is not here"
 ELSEWHERE = "lies elsewhere, where nothing may be read; give its folder, `--data DIR`"
 GIVEN = (*devices.LENT, "input", "open")
 """Names that are lent to the program, and to each of its files."""
+
+
+BATCHES = 4
+"""How many windows of a pass Lightning trains on, where the program sets no limit."""
+
+EPOCHS = 3
+"""How many passes such a framework makes, where the program asks for more."""
 
 
 def prepare(
@@ -80,7 +91,7 @@ def prepare(
     own = Repository(packed.modules, modules, os.path.abspath(FOLDER), FILENAME, given)
     shown = ShownByProgram.of(everything, order.known)
     _lend(shown, own)
-    frameworks.install(everything, world_size)
+    install_frameworks(everything, world_size)
     sys.argv = CommandLine(["candidate.py", *packed.arguments])
     _environment(module, rank, world_size, shown)
     notes += present.lay(order.files)
@@ -109,6 +120,27 @@ class CommandLine(list[str]):
             lend(f"sys.argv[{index}]: {PLACE}")
             return PLACE
         return super().__getitem__(index)
+
+
+def install_frameworks(tree: ast.Module, world_size: int) -> None:
+    """Patch those that the program imports."""
+    paths = paths_in(walk(tree))
+    notes: list[str] = []
+    if any(p.startswith(sharding.PACKAGE) for p in paths):
+        sharding.install()
+    faces = any(p.partition(".")[0] in ("accelerate", "transformers") for p in paths)
+    if faces and extras.absent("accelerate") is None:
+        huggingface.install(["accelerate.Accelerator"])
+    if any(p.startswith("transformers") for p in paths):
+        hub.install()
+        if extras.absent("transformers") is None:
+            trainer.install(EPOCHS, notes, own_data=True)
+    used = [p for p in paths if p.partition(".")[0] in lightning.INSTALLED]
+    if used and extras.is_here("lightning"):
+        lightning.install(used, EPOCHS, notes, world_size, _batches(tree))
+        if any("fabric" in p.lower() for p in used) or any(p == "lightning" for p in used):
+            for name in fabric.TREES:
+                fabric.install(world_size, name)
 
 
 def _patience(ranks: int, phases: Phases, order: WorkOrder) -> Patience:
@@ -214,3 +246,9 @@ def _environment(module: ModuleType, rank: int, world_size: int, shown: ShownByP
     removed.install()
     install_progress()
     checkpoints.install()
+
+
+def _batches(tree: ast.Module) -> int | None:
+    """A limit of whole windows; none where a program counts batches itself, nobody knows to what."""
+    by_itself = "automatic_optimization" in source_of(tree)
+    return None if by_itself and window_of(tree) == 1 else BATCHES * window_of(tree)
