@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from statistics import median
 
-from harness.domain.regimes import norms_met
+from harness.domain.regimes import computed_norms
 from harness.domain.scenario import Expectations, Probe, Scenario
 from harness.domain.trace import ProbeTrace
 
@@ -41,7 +41,7 @@ def brings_its_data(trace: ProbeTrace) -> bool:
 
 
 def _of(probe: Probe, seen: ProbeTrace | None, bounds: tuple[float, float]) -> Probe | None:
-    norms = norms_met(seen) if seen is not None and brings_its_data(seen) else []
+    norms = computed_norms(seen) if seen is not None and brings_its_data(seen) else []
     if not norms or probe.name not in ("quiet", "loud"):
         return None
     usual, (low, high) = median(norms), bounds

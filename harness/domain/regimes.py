@@ -66,7 +66,7 @@ def fitted(first: ProbeTrace) -> tuple[Regime, ...]:
     nothing would differ from the first has a factor of 1. Factors are powers of two, which round
     nothing.
     """
-    norms, limits = norms_met(first), thresholds(first)
+    norms, limits = _met(first), thresholds(first)
     if not norms or not limits:
         return REGIMES
     usual = [norm for norm in norms if norm > STRAY * median(norms)]
@@ -94,8 +94,14 @@ def thresholds(trace: ProbeTrace) -> tuple[float, ...]:
     return tuple(sorted({float(f"{m.consumed_norm:.3g}") for m in shrunk}))
 
 
-def norms_met(trace: ProbeTrace) -> list[float]:
-    """Norms of what was computed for each update, or is left of that where a clip met it."""
+def computed_norms(trace: ProbeTrace) -> list[float]:
+    """Norms of what was computed for each update, before any clip."""
+    computed = (u.match("as-computed") for u in trace.updates)
+    return [m.expected_norm for m in computed if m and 0.0 < m.expected_norm < math.inf]
+
+
+def _met(trace: ProbeTrace) -> list[float]:
+    """The same, or what was left of it where a clip met it."""
     computed = [(u, m) for u in trace.updates if (m := u.match("as-computed")) is not None]
     met = [min(norm_met(u, m.consumed_norm) or math.inf, m.expected_norm) for u, m in computed]
     return [norm for norm in met if 0.0 < norm < math.inf]

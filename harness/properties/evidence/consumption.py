@@ -70,7 +70,7 @@ class WindowReading:
     @property
     def met(self) -> float:
         """Norm that a clip met: less than the true one where the program divided the gradients first."""
-        met = norm_met(self.update, self.consumed)
+        met = norm_met(self.update, self.consumed) if self.aligned else None
         return self.true if met is None else min(met, self.true)
 
     @property
@@ -279,7 +279,7 @@ def common_norm(shrunk: Sequence[WindowReading], declared: Bounds | None) -> flo
     ]
     places = {_place(r) for r in shrunk}
     for run in sorted(runs, key=len, reverse=True):
-        if len(places) > 1 and len({_place(r) for r in run}) == 1:
+        if len(places) > 1 and len({_place(r) for r in run}) == 1 < len(run):
             continue  # one window in several regimes: whatever divides by a size gives it one norm
         value = middle([r.consumed for r in run])
         differ = spread([r.true for r in run]) > 2 * run[0].slack

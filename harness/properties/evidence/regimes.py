@@ -1,5 +1,6 @@
 """Loud and quiet windows: where clipping has to act, and where it has to do nothing."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from harness.domain.clip_call import clip_calls
@@ -43,22 +44,35 @@ def regimes(trace: Trace, expectations: Expectations) -> Regimes | str:
     bounds, accepted = account.bounds(expectations), bounds_of(expectations)
     if bounds is None or accepted is None:
         return "The scenario asks for no clipping."
-    divided, readings = divided_by_hand(account), account.readings
+    readings = account.readings
     if expectations.unasked:
         readings = tuple(as_its_own(r) for r in readings if r.update.index >= begins(r.window))
         if any(map(by_its_own_norm, readings)):
             account = replace(account, threshold=None)
+    came = sizes_at_the_clip(account, readings, expectations)
     return Regimes(
         account,
         bounds,
         accepted,
         tuple(
             r
-            for r in readings
-            if bounds.loud(divided * r.met) and not (below_its_own(r, accepted) or r.is_blunt)
+            for r, size in zip(readings, came, strict=True)
+            if bounds.loud(size) and not (below_its_own(r, accepted) or r.is_blunt)
         ),
-        tuple(r for r in readings if bounds.quiet(divided * r.met)),
+        tuple(r for r, size in zip(readings, came, strict=True) if bounds.quiet(size)),
     )
+
+
+def sizes_at_the_clip(
+    account: Account, readings: Sequence[WindowReading], expectations: Expectations
+) -> list[float]:
+    """The norm with which each window came to its clip: the true one, where a message asks for that. A
+    program that nobody asked may have divided it first.
+    """
+    if not expectations.unasked:
+        return [r.true for r in readings]
+    divided = divided_by_hand(account)
+    return [divided * r.met for r in readings]
 
 
 def as_its_own(reading: WindowReading) -> WindowReading:
