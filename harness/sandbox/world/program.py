@@ -388,8 +388,8 @@ class _Binding:
     # ---------------------------------------------------------------------------------------- code
 
     def _rewrite(self) -> None:
-        first = self.tree.body[self.turns_from] if self.turns is not None else None
-        last = self.tree.body[self.turns_until - 1]
+        ends = (self.turns_from, self.turns_until - 1) if self.turns is not None else ()
+        lines = [self.tree.body[at] for at in ends]
         vars(self.module)[rewrite.LATER] = self.starter.later
         vars(self.module).update(devices.LENT)
         devices.map_calls(self.tree, bare=True)
@@ -397,8 +397,8 @@ class _Binding:
         losses.refuse_forced()
         if self.late:
             rewrite.with_late(self.tree, self.late)
-        if first is not None:
-            rewrite.as_turns(self.tree, first, last)
+        if lines:
+            rewrite.as_turns(self.tree, *lines)
 
     def _watch(self) -> None:
         for name, part in self.values.parts.given.items():
