@@ -11,7 +11,9 @@ Bug::
 Signature: in loud windows each parameter has a factor of its own (clipped one by one, or only a
 part); each element has one (clipped by value); each rank has one (clipped before
 synchronisation); only some windows are clipped, or all but the short last one; the calls were
-given no gradient; or the norm that is left is not the intended one.
+given no gradient; or the norm that is left is not the intended one. A program of its own settings that
+computes a clip itself divides by another measure than the norm, such as its square or the norm of a
+part: the factor times that measure is one number in all windows, and what is left differs.
 
 Masked by: norms below the threshold; a look at the norm alone, which a wrong direction survives.
 """

@@ -4,6 +4,8 @@ Bug::
 
     for p in model.parameters():
         p.grad.clamp(-1.0, 1.0)              # a new tensor that nobody takes; clamp_ was meant
+        g = p.grad
+        g = g * 0.5                          # the gradient stays as it was
     optimizer.zero_grad                      # named, not called
     torch.autocast("cuda")                   # made, not entered
     if loss.item() == float("nan"):          # NaN equals nothing: no batch is ever skipped
@@ -15,7 +17,9 @@ Signature: the program updated, and its text holds a statement of arithmetic on 
 whose result goes nowhere; or a method of an optimizer, a loss, a schedule or a model that is named and
 not called; or a loop over weights that makes something new of each, which nobody takes; or a
 context for autocast or synchronisation that is made and not entered; or a condition that leaves or steps
-and asks by equality for NaN, where nothing else asks for it. Or a step is due for the last batch of a
+and asks by equality for NaN, where nothing else asks for it; or a gradient whose name is bound to
+something new that no line takes; or a second loop over an iterator of parameters, such as
+``model.parameters()``, that was to change them. Or a step is due for the last batch of a
 pass by a condition that never holds, and the rest of a pass was lost.
 
 Masked by: training that works without what the statement was for. A function that nothing calls is
