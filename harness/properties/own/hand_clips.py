@@ -7,7 +7,6 @@ factor is one number, while the norms that are left differ, that one was taken.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
 
 from harness.domain.own import BOUNDS, CLIPS, OwnSettings
 from harness.domain.scenario import PropertyRule
@@ -93,7 +92,7 @@ def _measures(match: Match) -> Iterator[tuple[str, Measure]]:
         lambda m: math.sqrt(sum(p.expected_norm for p in m.parameters)),
     )
     parts = len(match.parameters)
-    for kept in accumulate([1] * (parts - 1)):
+    for kept in range(1, parts):
         yield f"the norm of {kept} of {parts} parameters", _of_part(slice(kept))
         yield f"the norm of {kept} of {parts} parameters", _of_part(slice(-kept, None))
 
