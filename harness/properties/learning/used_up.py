@@ -36,7 +36,10 @@ def used_up(source: str) -> str | None:
 
 def _iterators(tree: ast.Module) -> Iterator[tuple[Scope, list[str]]]:
     """Names that hold an iterator, by the function that goes over them."""
-    calls = [node for node in walk(tree) if isinstance(node, ast.Call)]
+    calls: dict[str, list[ast.Call]] = {}
+    for node in walk(tree):
+        if isinstance(node, ast.Call):
+            calls.setdefault(dotted(node).rpartition(".")[2], []).append(node)
     for scope in walk(tree):
         if not isinstance(scope, Scope):
             continue
@@ -48,7 +51,7 @@ def _iterators(tree: ast.Module) -> Iterator[tuple[Scope, list[str]]]:
             if isinstance(target := n.targets[0], ast.Name) and stored.count(target.id) == 1
         ]
         if isinstance(scope, ast.FunctionDef):
-            its = (call for call in calls if dotted(call).rpartition(".")[2] == scope.name)
+            its = calls.get(scope.name, ())
             given = {name for call in its for name in _given(call, scope)}
             names += [name for name in given if name not in stored]
         yield scope, names

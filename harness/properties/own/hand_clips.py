@@ -6,11 +6,12 @@ factor is one number, while the norms that are left differ, that one was taken.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from harness.domain.own import BOUNDS, CLIPS, OwnSettings
 from harness.domain.scenario import PropertyRule
-from harness.domain.trace import Match, ParameterMatch, Trace
+from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed
 from harness.properties.evidence.consumption import FEW, WindowReading, transported
 from harness.properties.evidence.figures import count, number, show, spread
@@ -32,8 +33,6 @@ INACTIVE = "clip-inactive-when-small"
 NORMALISES = "it brings every gradient to one norm, and calls that no clip"
 FOLLOWS = "its threshold follows the run"
 
-Measure = Callable[[Match], float]
-
 
 def bounds_another(
     trace: Trace, settings: OwnSettings, allowed: Sequence[PropertyRule]
@@ -45,10 +44,10 @@ def bounds_another(
     acted = [r for r in (seen.readings if seen else ()) if r.aligned and 0.0 < r.ratio < ACTED]
     if len(acted) < FEW or spread([r.consumed for r in acted]) < DIFFER:
         return ()
-    found = next((m for m in _measures(acted[0].match) if _is_one(acted, m[1])), None)
-    if found is None or spread([r.ratio for r in acted]) < DIFFER:
+    what = next((name for name, sizes in _measures(acted) if _is_one(acted, sizes)), None)
+    if what is None or spread([r.ratio for r in acted]) < DIFFER:
         return ()
-    what, first = found[0], acted[0]
+    first = acted[0]
     said = failed(
         ID,
         f"In {count(len(acted), 'window')} the gradient was scaled by a number over {what}: in "
@@ -78,31 +77,23 @@ def by_design(trace: Trace, settings: OwnSettings) -> tuple[PropertyRule, ...]:
     return (PropertyRule(id=INACTIVE, level="allowed", reason=NORMALISES),)
 
 
-def _is_one(acted: Sequence[WindowReading], measure: Measure) -> bool:
-    """Whether the factor is one number over this measure, in every window."""
-    products = [r.ratio * measure(r.match) for r in acted]
+def _is_one(acted: Sequence[WindowReading], sizes: Sequence[float]) -> bool:
+    """Whether the factor of each window is one number over its size."""
+    products = [r.ratio * size for r, size in zip(acted, sizes, strict=True)]
     return min(products) > 0.0 and spread(products) <= SAME
 
 
-def _measures(match: Match) -> Iterator[tuple[str, Measure]]:
-    """What people divide by for the norm of the gradient."""
-    yield "the square of its norm", lambda m: m.expected_norm**2
-    yield (
-        "the root of the sum of its parts' norms",
-        lambda m: math.sqrt(sum(p.expected_norm for p in m.parameters)),
-    )
-    parts = len(match.parameters)
-    for kept in range(1, parts):
-        yield f"the norm of {kept} of {parts} parameters", _of_part(slice(kept))
-        yield f"the norm of {kept} of {parts} parameters", _of_part(slice(-kept, None))
-
-
-def _of_part(part: slice) -> Measure:
-    def measure(match: Match) -> float:
-        chosen: Sequence[ParameterMatch] = match.parameters[part]
-        largest = max(p.expected_norm for p in match.parameters)
-        if len(chosen) == 1 and chosen[0].expected_norm == largest:
-            return 0.0  # it may be the largest that is meant
-        return math.hypot(*(p.expected_norm for p in chosen))
-
-    return measure
+def _measures(acted: Sequence[WindowReading]) -> Iterator[tuple[str, list[float]]]:
+    """What people divide by for the norm of the gradient, in each window."""
+    yield "the square of its norm", [r.true**2 for r in acted]
+    norms = [[p.expected_norm for p in r.match.parameters] for r in acted]
+    yield "the root of the sum of its parts' norms", [math.sqrt(sum(of)) for of in norms]
+    parts = min(map(len, norms))
+    if parts < max(map(len, norms)):
+        return
+    for of in (norms, [row[::-1] for row in norms]):
+        squares = [[*accumulate(norm**2 for norm in row)] for row in of]
+        first_is_largest = any(row[0] == max(row) for row in of)  # which may be what is meant
+        for kept in range(1 + first_is_largest, parts):
+            what = f"the norm of {kept} of {parts} parameters"
+            yield what, [math.sqrt(row[kept - 1]) for row in squares]
