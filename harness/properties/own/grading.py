@@ -12,7 +12,7 @@ from harness.properties import judge_by
 from harness.properties.learning.every_parameter_learns import ID as LEARNS
 from harness.properties.own.clipping import copied_clip, where_clipped
 from harness.properties.own.exchanged import BUILT_WHEN, beside_a_lent_optimizer
-from harness.properties.own.hand_clips import bounds_another, by_design
+from harness.properties.own.hand_clips import INACTIVE, bounds_another, by_design
 from harness.properties.own.idle import where_reached
 from harness.properties.own.lacking import lacking
 from harness.properties.own.over_ranks import mean_over_ranks
@@ -167,7 +167,9 @@ def _nothing_shown(verdict: Verdict) -> Verdict:
 
 
 def _not_accused(verdict: Verdict) -> Verdict:
-    """What fails in updates that are not its own may be no fault of the program's."""
-    if verdict.outcome != "fail":
+    """What fails in updates that are not its own may be no fault of the program's; what its clip makes
+    of a small gradient is.
+    """
+    if verdict.outcome != "fail" or verdict.property == INACTIVE:
         return verdict
     return verdict.model_copy(update={"outcome": "inconclusive", "sentence": NO_STEP})
