@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
+from harness.domain.clip_call import clip_calls
 from harness.domain.own import BOUNDS, CLIPS, OwnSettings
 from harness.domain.scenario import PropertyRule
 from harness.domain.trace import Trace
@@ -27,6 +28,9 @@ SAME = 2e-3
 
 DIFFER = 0.2
 """Spread of the norms that are left from which on they have none in common."""
+
+OVER = 1.01
+"""A norm up to so many times a threshold is at it."""
 
 INACTIVE = "clip-inactive-when-small"
 
@@ -69,12 +73,19 @@ def says_that_it_clips(trace: Trace) -> bool:
 def by_design(trace: Trace, settings: OwnSettings) -> tuple[PropertyRule, ...]:
     """What a program may do to small gradients that does not set out to leave them alone."""
     if settings.clip_moves:  # now and then it has nothing to do
-        meant = (INACTIVE, ID)
+        meant = (INACTIVE, ID) if _are_bounded(trace) else (INACTIVE,)
         return tuple(PropertyRule(id=name, level="allowed", reason=FOLLOWS) for name in meant)
     found = None if says_that_it_clips(trace) else own_threshold(trace, settings.expectations)
     if found is None:
         return ()
     return (PropertyRule(id=INACTIVE, level="allowed", reason=NORMALISES),)
+
+
+def _are_bounded(trace: Trace) -> bool:
+    """Whether every update before which a clip was called consumed no more than its threshold."""
+    updates = [u for probe in trace.probes for rank in probe.ranks for u in rank.updates]
+    limits = [(u, [c.limit or 0.0 for c in clip_calls(u) if c.bounds]) for u in updates]
+    return all(u.consumed_norm <= OVER * own[-1] for u, own in limits if own)
 
 
 def _is_one(acted: Sequence[WindowReading], sizes: Sequence[float]) -> bool:
