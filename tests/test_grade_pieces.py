@@ -140,6 +140,8 @@ LACKS = {
     "a-step-and-its-schedule-alone": "shows no loss that goes backward",
     "a-step-before-an-average-whose-loss-nobody-shows": "shows no loss that goes backward",
     "a-backward-whose-model-loss-and-step-nobody-shows": "makes no optimizer step itself",
+    "a-model-that-is-shown-and-cuts-its-encoder-off": "encoder.0.bias had no gradient",
+    "a-model-of-tokens-that-is-shown-and-cuts-its-states-off": "had no gradient in 14 steps",
     "a-model-is-of-the-class-that-is-shown-and-whose-method-is-called": "encoder.weight, encoder.bias had no gradient",
     "a-critic-of-rows-that-a-generator-of-the-reader-made": "how the other network is trained",
     "a-layer-that-is-called-beside-its-copies-and-cut-off": "had no gradient in 12 steps",

@@ -76,6 +76,12 @@ def of_its_ranks(place: Scenario, seen: ProbeTrace) -> Scenario | None:
     return place.model_copy(update={"workload": workload.model_copy(update={"world_size": asked})})
 
 
+def asks_for_other_data(said: str) -> bool:
+    """Whether what was raised is told by data of another kind or size."""
+    in_size = any(p.search(said) for p in (_ROWS, _RANGE, CLASSES, SMALL))
+    return in_size or width_asked_for(said) is not None or _in_kind(said) is not None
+
+
 def _in_size(workload: WorkloadSpec, said: str) -> FittedWorkload | None:
     """The same in the size that is asked for, where it is the size of what is lent that is refused."""
     sizes = workload.parameters.model_dump(include={"features", "vocabulary", "outputs"})

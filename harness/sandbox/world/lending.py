@@ -146,6 +146,10 @@ class Lender:
         """Whether what is lent is made to fit."""
         return self.networks.elastic
 
+    def is_known(self, name: str) -> bool:
+        """Whether a scout found out what a name is."""
+        return name in self._known
+
     def role(self, name: str) -> str | None:
         """The role of a name; ``maker of ...`` for a function or class that makes such an object."""
         is_part = bool(self.values.parts) and self.values.parts.is_network(name)
@@ -444,7 +448,8 @@ class Lender:
         """The optimizer of the whole model; of a part where the program steps several for one model."""
         several = [n for n in self.together if self.role(n) == "optimizer"]
         if self.networks.given:
-            if not self.networks.says(name) and self.reading.steps_several:
+            others = [n for n in several if n != name]
+            if self.reading.steps_several and not self.networks.says(name, others):
                 raise Unbound(name, "is one of several, and nothing says which model it is for")
             meant = nn.ModuleList(self.networks.meant_by(name, several))
             return self.values.optimizer_of(meant)

@@ -21,6 +21,9 @@ PART = re.compile(
 )
 """Words that mean a network, or a part of one."""
 
+OF_AN_OPTIMIZER = frozenset({"opt", "optim", "optimizer", "optimiser"})
+"""Words of an optimizer's name that say nothing of its network."""
+
 
 class Networks:
     """The networks of one program by name; none where it is lent a single model, or others' parts."""
@@ -85,9 +88,13 @@ class Networks:
         inside = {id(p) for m in self.given.values() for p in m.parameters()}
         return any(id(p) in inside for p in part.parameters())
 
-    def says(self, name: str) -> bool:
-        """Whether the name of an optimizer says which it is for, where each is a whole model."""
-        return not self.elastic or bool(self._named_in(name))
+    def says(self, name: str, others: Iterable[str]) -> bool:
+        """Whether its name says which an optimizer of several is for; ``others`` may say it of all but
+        one, unless each is a whole model.
+        """
+        if self._named_in(name):
+            return True
+        return not self.elastic and any(self._named_in(other) for other in others)
 
     def meant_by(self, name: str, others: Iterable[str]) -> list[nn.Module]:
         """Those that an optimizer or a list of parameters is for; ``others`` are for the rest."""
@@ -103,7 +110,11 @@ class Networks:
             shared = {n: len(said & {*words(n)}) for n in self.given}
             most = max(shared.values())
             return [n for n, count in shared.items() if count == most > 0]
-        return [n for n in self.given if any(words(n)[0].startswith(w) for w in said)]
+        found = [n for n in self.given if any(words(n)[0].startswith(w) for w in said)]
+        if found or not self.policy:
+            return found
+        side = policies.side_of(" ".join(said - OF_AN_OPTIMIZER))
+        return [n for n in self.given if side and policies.side_of(n) == side]
 
 
 def _is_network(name: str, reading: ProgramReading, table: Table) -> bool:

@@ -148,10 +148,15 @@ def rollout(batch: WorkloadBatch, *, in_time: bool) -> dict[str, Tensor]:
     }
 
 
-def _gives(name: str, table: Table) -> str | None:
+def side_of(name: str) -> str | None:
+    """Whether a name means the actor or the critic."""
     if _is(CRITIC, name):
         return "critic"
-    return "actor" if _is(ACTOR, name) or table.role(name) == "model" else None
+    return "actor" if _is(ACTOR, name) else None
+
+
+def _gives(name: str, table: Table) -> str | None:
+    return side_of(name) or ("actor" if table.role(name) == "model" else None)
 
 
 def _taken_apart(reading: ProgramReading) -> set[str]:

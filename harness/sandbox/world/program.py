@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from harness.beside import unpacked
 from harness.domain.event import BUILDS_MODELS, MADE_TO_FIT
+from harness.domain.fitting import asks_for_other_data
 from harness.sandbox.absent import checkpoints, files, hub, pictures
 from harness.sandbox.absent.inert import install_progress
 from harness.sandbox.absent.lent import all_lent
@@ -166,9 +167,10 @@ class _Binding:
         values.for_optimizers(self.reading.called)
         self.fitting = Fitting(self.lender)
         self.starter = Starter(self.lender)
-        self.lender.own_model |= any(map(self.starter.class_of, self.lender.names))
 
     def bound(self) -> ReadyProgram:
+        asked = [*self.lender.names, *self.reading.open_parameters]
+        self.lender.own_model |= any(map(self.starter.class_of, asked))
         self._environment()
         self._lend()
         starts = self.fitting.starts()
@@ -186,11 +188,11 @@ class _Binding:
 
         @contextlib.contextmanager
         def around() -> Iterator[None]:
-            with _misfits(masks), _names(self.module, self.tree), fitted():
+            with self._as_shown(), _misfits(masks), _names(self.module, self.tree), fitted():
                 yield
 
         def then() -> None:
-            with _misfits(masks), fitted():
+            with self._as_shown(), _misfits(masks), fitted():
                 self._start(starts)
 
         gathers, told = self._gathers(), len(self.lender.notes)
@@ -212,6 +214,19 @@ class _Binding:
             models=(self.values.model,),
             optimizers=self.values.optimizers,
         )
+
+    @contextlib.contextmanager
+    def _as_shown(self) -> Iterator[None]:
+        """A model that is shown, and that cannot be made or trained here, is lent after all; data of
+        another kind are tried first.
+        """
+        try:
+            yield
+        except Exception as error:
+            guessed = self.starter.guessed
+            if not guessed or self.patience.updates or asks_for_other_data(str(error)):
+                raise
+            raise NameScouted(guessed, "model") from error
 
     def _start(self, starts: list[tuple[Call, Callable[[], None]]]) -> None:
         """Make the calls that the program leaves to its reader."""
@@ -396,9 +411,15 @@ class _Binding:
         losses.take_place(self.lender)
         losses.refuse_forced()
         if self.late:
-            rewrite.with_late(self.tree, self.late)
+            rewrite.with_late(self.tree, self._models_first())
         if lines:
             rewrite.as_turns(self.tree, *lines)
+
+    def _models_first(self) -> dict[str, int]:
+        """Where names are bound late: a model before what belongs to it."""
+        first = min(self.late.values())
+        made = {n: first for n in self.late if self.starter.class_of(n)}
+        return {**made, **{n: at for n, at in self.late.items() if n not in made}}
 
     def _watch(self) -> None:
         for name, part in self.values.parts.given.items():

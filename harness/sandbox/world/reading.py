@@ -270,6 +270,17 @@ class ProgramReading:
         own = {c.name for c in self.classes if self.is_a(c, "Module")}
         return bool((own | LAYERS) & self.called)
 
+    @cached_property
+    def models_never_made(self) -> list[ast.ClassDef]:
+        """Classes of models that nothing makes or derives from, and that take one input."""
+        bases = {last_name(base) for c in self.classes for base in c.bases}
+        models = [
+            c for c in self.classes
+            if self.is_a(c, "Module") and not self.is_a(c, "LightningModule")
+        ]  # fmt: skip
+        open_ = [c for c in models if c.name not in self.called | bases | self._said]
+        return [c for c in open_ if _takes_one_input(c)]
+
     # ---------------------------------------------------------------------------------- functions
 
     @cached_property
@@ -602,6 +613,12 @@ LAYERS = frozenset({
     "ModuleDict", "ModuleList",
 })  # fmt: skip
 """Layers of torch that a program may build a model of."""
+
+
+def _takes_one_input(cls: ast.ClassDef) -> bool:
+    """Whether its ``forward`` takes nothing else, but for what has a default."""
+    forward = [s for s in cls.body if isinstance(s, ast.FunctionDef) and s.name == "forward"]
+    return bool(forward) and len(wanted(forward[0], bound=True)) == 1
 
 
 def clears(tree: ast.AST) -> bool:

@@ -47,6 +47,8 @@ class Starter:
         """Nothing is called yet."""
         self._lender = lender
         self._module = lender.module
+        self.guessed = ""
+        """The name that stands for the only model that is shown, once that is made."""
 
     def calls(self) -> list[tuple[Call, Callable[[], None]]]:
         """Each call as people read it, and what makes it."""
@@ -57,19 +59,29 @@ class Starter:
         return found
 
     def class_of(self, name: str) -> ast.ClassDef | None:
-        """The class that the program shows of a model that it leaves to its reader, by the methods
-        that it calls of it.
+        """The class that the program shows of a model that it leaves to its reader: by the methods
+        that it calls of it, else the only one that could be meant.
         """
         if self._lender.role(name) != "model":
             return None
         meant = self._class_meant(name)
         is_one = meant is not None and self._lender.reading.is_a(meant, "Module")
-        return meant if is_one else None
+        return meant if is_one else self._only_one_for(name)
+
+    def _only_one_for(self, name: str) -> ast.ClassDef | None:
+        """The only model that is shown and never made, unless it was no use for training as shown."""
+        lender = self._lender
+        if lender.elastic or not lender.alone or lender.is_known(name):
+            return None
+        shown = lender.reading.models_never_made
+        others = {*lender.together, *lender.reading.open_parameters} - {name}
+        alone = not any(lender.role(n) == "model" for n in others)
+        return shown[0] if len(shown) == 1 and alone else None
 
     def later(self, name: str) -> Any:
         """What a name stands for once the program has defined its classes."""
         meant = self.class_of(name)
-        return self._made(meant) if meant is not None else self._lender.later(name)
+        return self._made(meant, name) if meant is not None else self._lender.later(name)
 
     def _taken(self, root: UncalledFunction) -> list[ast.arg]:
         extra = [a for a in optional(root.tree) if self._is_needed(a.arg)]
@@ -98,7 +110,8 @@ class Starter:
         if whole and set(moment.values()) <= {"step", "count"}:
             moment = {}
         looks = self._looks({*roles.values()})
-        fixed = {n: self._given(n) for n in names if n not in moment and n not in epochs}
+        fixed = {n: self._given(n) for n in sorted(names, key=lambda n: roles[n] != "model")
+                 if n not in moment and n not in epochs}  # fmt: skip
         lender.notes.append(f"{called} is called with {', '.join(names) or 'nothing'}")
         if moment or looks:
             turns = Turns(lender, {n: str(r) for n, r in moment.items()}, tree)
@@ -136,9 +149,9 @@ class Starter:
         own = vars(self._module)
         if name in own and not isinstance(own[name], Spy):
             return own[name]
-        meant = self._class_meant(name)
+        meant = self._class_meant(name) or self.class_of(name)
         if meant is not None:
-            return self._made(meant)
+            return self._made(meant, name)
         role = self._lender.role(name)
         lent = self._lender.names
         there = [
@@ -156,7 +169,9 @@ class Starter:
         found = [c for c in self._lender.reading.classes if asked and asked <= _parts(c)]
         return found[0] if len(found) == 1 else None
 
-    def _made(self, cls: ast.ClassDef) -> Any:
+    def _made(self, cls: ast.ClassDef, name: str) -> Any:
+        if cls is not self._class_meant(name):
+            self.guessed = name
         made = self._instance(cls, self._global(cls.name))
         if isinstance(made, nn.Module):
             self._lender.values.trained = made
