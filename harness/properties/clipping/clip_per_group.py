@@ -21,11 +21,12 @@ from harness.domain.clip_call import clip_calls
 from harness.domain.scenario import Expectations, Group
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.clipping.clips import on_nothing, ran_dry
+from harness.properties.clipping.clips import on_nothing
 from harness.properties.clipping.group_parts import GroupInWindow, parts_of
 from harness.properties.clipping.same_group_twice import one_group_twice
 from harness.properties.evidence import preconditions
 from harness.properties.evidence.consumption import WindowReading, transported
+from harness.properties.evidence.dry_clips import ran_dry
 from harness.properties.evidence.figures import close, count, number, show, spread
 from harness.properties.evidence.thresholds import NAMED
 from harness.properties.property import Expected, Property

@@ -32,20 +32,6 @@ def of_another_part(call: ClipCall, update: Update) -> bool:
     return not close(call.returned, computed.expected_norm, SAME)
 
 
-def ran_dry(before: Update, now: Update) -> bool:
-    """Whether the same clipping calls were made, and one that had gradients before had none now."""
-    calls = [[c for c in clip_calls(u) if c.function.startswith("clip_")] for u in (before, now)]
-    if len(calls[0]) != len(calls[1]) or _present(now) < _present(before):
-        return False
-    return any(first.gradients > 0 == later.gradients for first, later in zip(*calls, strict=True))
-
-
-def _present(update: Update) -> int:
-    """Parameters that the optimizer had a gradient for."""
-    parameters = update.matches[0].parameters if update.matches else ()
-    return sum(p.consumed_norm is not None for p in parameters)
-
-
 def by_value(update: Update) -> bool:
     """Whether ``clip_grad_value_`` was called in the window."""
     return any(c.function == "clip_grad_value_" for c in clip_calls(update))

@@ -30,12 +30,19 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
+from harness.properties.evidence.dry_clips import stays_dry
 from harness.properties.evidence.figures import count, number
 from harness.properties.learning.used_up import used_up
 from harness.properties.learning.without_effect import never_the_last, without_effect
 from harness.properties.property import Property
 
 ID = "statements-take-effect"
+
+DRY = (
+    "a clip had gradients in the first update and none in any later one: an iterator of parameters was "
+    "used up by then. Make a list of them, or ask for them anew."
+)
+"""What is wrong with a clip that runs dry."""
 
 
 def judge(trace: Trace, _expectations: Expectations) -> Verdict:
@@ -62,6 +69,8 @@ def _idle(probe: ProbeTrace) -> str | None:
         return None
     if found is not None:
         return f"In {probe.probe} `{found[0]}` does not have the effect that was meant: {found[1]}."
+    if last is None and any(stays_dry(rank.updates) for rank in probe.ranks):
+        return f"In {probe.probe} {DRY}"
     return last and (
         f"In {probe.probe} the rest of a pass was lost, and the condition that was to step for it, "
         f"`{last}`, never holds: an index from 0 ends one before the number of batches."

@@ -67,6 +67,19 @@ USUAL = {3: ("input", "target", "mask"), 4: ("input", "target", "mask", "index")
 """Orders of batches that are taken apart into more than two, where no name tells."""
 
 
+OF_GRAPHS: Mapping[str, Callable[[int], Any]] = {
+    "batch": torch.arange,
+    "edge_index": lambda n: torch.arange(n).repeat(2, 1),
+    "edge_attr": lambda n: torch.ones(n, 1),
+    "edge_weight": torch.ones,
+    "num_graphs": int,
+    "num_nodes": int,
+}
+"""What a batch of ``n`` graphs is asked for beside its features and targets: each is one node with an
+edge to itself.
+"""
+
+
 class Mapped(dict[str, Any]):
     """A dict whose tensors move together and can be read as attributes."""
 
@@ -152,8 +165,8 @@ class LentBatch(tuple[Any, ...]):  # noqa: SLOT001 - it carries its parts
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if name == "batch":  # of graphs: to which of them each node belongs
-            return torch.arange(len(self.parts["input"]))
+        if name in OF_GRAPHS:
+            return OF_GRAPHS[name](len(self.parts["input"]))
         try:
             return self._named(name)
         except KeyError:

@@ -6,6 +6,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import nn
 
 from harness.sandbox import extras
@@ -143,14 +144,19 @@ class Fitting:
             instance.automatic_optimization = False
 
     def _optimizers(self, instance: Any) -> Any:
-        """One for all; raises ``Unbound`` where the training step takes several apart."""
+        """One for all, with a schedule where the program moves one; raises ``Unbound`` where the training
+        step takes several apart.
+        """
         for node in self._reading.nodes:
             match node:
                 case ast.Assign(targets=[ast.Tuple()], value=ast.Call(func=func)) if (
                     last_name(func) == "optimizers"
                 ):
                     raise Unbound("configure_optimizers", "is not shown, and there are several")
-        return self._lender.values.workload.optimizer(instance.parameters())
+        made = self._lender.values.workload.optimizer(instance.parameters())
+        if "lr_schedulers" not in self._reading.called:
+            return made
+        return [made], [torch.optim.lr_scheduler.LambdaLR(made, lambda _: 1.0)]
 
 
 def _has(cls: ast.ClassDef, name: str) -> bool:

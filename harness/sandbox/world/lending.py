@@ -159,7 +159,7 @@ class Lender:
             made = self.table.role(known.removeprefix(MAKER))
             return f"{MAKER}{made}" if made else None
         if known:
-            return known
+            return "held batch" if known == "input" and self._is_a_batch(name) else known
         if is_part or name in self.networks.given:
             return "model"
         first, _, rest = " ".join(words(name)).partition(" ")
@@ -171,6 +171,11 @@ class Lender:
             made = self.table.role(rest, "objects")
             return f"{MAKER}{made}" if made in MADE else found
         return found
+
+    def _is_a_batch(self, name: str) -> bool:
+        """Whether targets are read of what a model is given as a whole: ``model(probe) - probe.y``."""
+        read = self.reading.named.get(name)
+        return read is not None and any(self.table.part(f) == "target" for f in read.fields)
 
     def _is_a_class(self, name: str) -> bool:
         """Whether it is spelled like one: ``D_opt`` and ``FLAGS`` are none, unless they are called."""
@@ -230,8 +235,8 @@ class Lender:
         if found.kind == "parts" and name in self.reading.counted_to:
             return "epochs" if found.role == "epoch" else "total steps"
         passed_over = name in self.reading.passed_over
-        if found.role == "sampler" and passed_over:
-            return "loader"
+        if found.role in ("sampler", "accumulation") and passed_over:
+            return "loader"  # ``micro_batches`` may be a list of these
         if found.role == "epochs" and name in self.reading.only_passed_over:
             return "passes"
         if found.role == "loader" and not passed_over and self._goes_into_a_model(name):
@@ -369,6 +374,7 @@ class Lender:
             "passes": lambda _: range(int(self.values.number("epochs"))),
             "collate": lambda _: None,
             "start": lambda _: 0,
+            "held batch": lambda _: self.data.shape.build(self.data.leaves(self.values.batches[0])),
             "batch": self._of_one_batch, "output": self._of_one_batch, "loss": self._of_one_batch,
         }  # fmt: skip
         return special[role](name) if role in special else self._simple(role, name)

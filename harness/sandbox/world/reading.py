@@ -352,6 +352,19 @@ class ProgramReading:
         loops = (node for node in walk(tree) if isinstance(node, ast.For | ast.While))
         return "step" in does and "backward" in does - self.does(*loops)
 
+    def window_of(self, tree: ast.AST) -> str | None:
+        """The parameter of a function that holds the micro-batches of one update: it goes through them,
+        backward in each turn, and steps behind.
+        """
+        if not isinstance(tree, Function):
+            return None
+        loops = [n for n in walk(tree) if isinstance(n, ast.For)]
+        if "step" not in self.does(tree) - self.does(*loops):
+            return None
+        over = {last_name(_inner(n.iter)) for n in loops if "backward" in self.does(n)}
+        found = [a.arg for a in [*tree.args.args, *tree.args.kwonlyargs] if a.arg in over]
+        return found[0] if len(found) == 1 else None
+
     def _scales(self, call: ast.Call) -> set[str]:
         """What ``loss_scaler(loss, optimizer, ...)`` does; ``GradScaler("cuda")`` makes a scaler."""
         named = call.func.id if isinstance(call.func, ast.Name) and len(call.args) > 1 else ""

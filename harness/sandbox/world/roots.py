@@ -3,12 +3,13 @@
 import ast
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from torch import nn
 
+from harness.sandbox.batches.loaders import Loader
 from harness.sandbox.unbound import Unbound
 from harness.sandbox.world.lending import LATE, MOMENT, Lender
 from harness.sandbox.world.reading import UncalledFunction, optional, wanted
@@ -136,6 +137,11 @@ class Starter:
         roles: set[str | None],
     ) -> None:
         values = self._lender.values
+        window = self._lender.reading.window_of(tree)
+        if window is not None and not epochs and isinstance(fixed.get(window), Loader):
+            for micro_batches in self._windows(fixed[window]):
+                _call(target, {**fixed, window: micro_batches})
+            return
         turns = 1
         if epochs or self._lender.networks.policy:  # which is updated after each rollout
             turns = int(values.number("epochs"))
@@ -143,6 +149,13 @@ class Starter:
             turns = len(values.batches)
         for turn in range(turns):
             _call(target, {**fixed, **dict.fromkeys(epochs, turn)})
+
+    def _windows(self, loader: Loader) -> Iterator[list[Any]]:
+        """The micro-batches of one update after the other; what is left over makes none."""
+        size = int(self._lender.values.number("accumulation"))
+        self._lender.notes.append(f"written for one update: run for every {size} batches")
+        for start in range(0, len(loader) - size + 1, size):
+            yield loader[start : start + size]
 
     def _given(self, name: str) -> Any:
         """The program's own object of that name or role, else what is lent."""
