@@ -143,7 +143,6 @@ LACKS = {
     "a-model-that-is-shown-and-cuts-its-encoder-off": "encoder.0.bias had no gradient",
     "a-model-of-tokens-that-is-shown-and-cuts-its-states-off": "had no gradient in 14 steps",
     "a-model-is-of-the-class-that-is-shown-and-whose-method-is-called": "encoder.weight, encoder.bias had no gradient",
-    "a-critic-of-rows-that-a-generator-of-the-reader-made": "how the other network is trained",
     "a-layer-that-is-called-beside-its-copies-and-cut-off": "had no gradient in 12 steps",
     "a-codebook-that-is-detached-in-both-of-its-losses": "weight had no gradient in 20 steps",
     "ranks-that-train-apart-and-average-their-weights": "something else than an optimizer moved",

@@ -21,7 +21,8 @@ def by_part(judged: Property, trace: Trace, expectations: Expectations) -> Verdi
     decisive = failing or next((v for v in found if v.outcome == "inconclusive"), None)
     if decisive is not None:
         return decisive
-    if len(seen) < max((len(p.parts) for p in trace.probes), default=0):
+    all_parts = max((len(p.parts) for p in trace.probes), default=0)
+    if len(seen) < all_parts and not expectations.unasked:
         return inconclusive(judged.id, "Nothing shows how the other network is trained.")
     sentences = dict.fromkeys(v.sentence for v in found)
     numbers = dict.fromkeys(n for v in found for n in v.numbers)

@@ -144,8 +144,9 @@ class Fitting:
             instance.automatic_optimization = False
 
     def _optimizers(self, instance: Any) -> Any:
-        """One for all, with a schedule where the program moves one; raises ``Unbound`` where the training
-        step takes several apart.
+        """One for all, and a schedule where the program moves one.
+
+        Raises ``Unbound`` where the training step takes several apart.
         """
         for node in self._reading.nodes:
             match node:
