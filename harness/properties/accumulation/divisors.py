@@ -108,12 +108,14 @@ def mean(totals: Sequence[WindowTotal], of: int) -> Verdict:
     )
 
 
-def total(reading: WindowReading) -> WindowTotal | None:
-    """What a window adds up to; ``None`` where a factor is not known, or what a clip met is not."""
+def total(reading: WindowReading, *, of_own_means: bool = False) -> WindowTotal | None:
+    """What a window adds up to; ``None`` where a factor is not known, or what a clip met is not.
+    ``of_own_means``: whether means that the program took itself count in any case.
+    """
     update, rank = reading.update, reading.window.rank_trace
     own = [b for b in rank.backwards if is_of(b, update)]
     declared = reading.window.probe.program.accumulates_over in (len(own), update.window_size)
-    factors = [factor_of(b, own=declared) for b in own]
+    factors = [factor_of(b, own=declared or of_own_means) for b in own]
     known = [f for f in factors if f is not None]
     arrived = before_the_clip(reading, update)
     forwards = update.window_size % len(known) if known else 1  # as many of each loss

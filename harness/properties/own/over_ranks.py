@@ -138,7 +138,8 @@ def _totals(trace: Trace, settings: OwnSettings) -> list[WindowTotal]:
     seen = account(trace, settings.expectations)
     if seen is None or seen.objective != "as-computed":
         return []
-    return [t for r in seen.readings if (t := total(r)) is not None]
+    divides = _divides_its_loss(trace)
+    return [t for r in seen.readings if (t := total(r, of_own_means=divides)) is not None]
 
 
 def _halved(totals: list[WindowTotal]) -> bool:

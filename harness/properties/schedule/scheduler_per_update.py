@@ -45,6 +45,9 @@ from harness.syntax import tree_of, walk
 
 ID = "scheduler-per-update"
 
+FEW = 3
+"""Updates of another optimizer before a schedule that moves once says that it was left behind."""
+
 FEW = 2
 """Up to this many steps in one place may be one for the update and one for the pass."""
 
@@ -112,10 +115,12 @@ def elsewhere(probe: ProbeTrace) -> Verdict | None:
     late = list(takewhile(lambda u: u.scheduled_elsewhere >= u.scheduler_steps, reversed(moved)))
     steps = sum(u.scheduler_steps for u in late)
     always = len(late) == len(moved)
-    since = 0 if always else min((u.index for u in late), default=0)
+    before = moved[-2].index + 1 if len(moved) > 1 == len(late) else 0
+    since = 0 if always else before or min((u.index for u in late), default=0)
     stepped = [u for u in probe.updates if u.index >= since and not u.skipped]
     rates = {u.learning_rates for u in stepped}
-    if steps < 2 or len(rates) != 1:
+    once = steps == 1 and len(stepped) < FEW
+    if not steps or (steps == 1 and always) or once or len(rates) != 1:
         return None
     rate = max(stepped[0].learning_rates, default=0.0)
     return failed(
