@@ -164,7 +164,7 @@ class Watched:
 
     def _numbers(self) -> dict[str, int]:
         """What it counts by; after it took up its own state, only what is new: who counts on in the same
-        loop has not begun again.
+        loop has not begun again, nor has who hands its count on to a function.
         """
         if self.loads and self._old is None:
             self._old = self._owners
@@ -172,7 +172,13 @@ class Watched:
         counted = [*islice(_counted(sys._getframe(2)), NUMBERS)]
         stays = {(_leaf(name), number) for one, name, number in counted if id(one) in old}
         self._owners = [one for one, *_ in counted]
-        return {name: n for _, name, n in reversed(counted) if (_leaf(name), n) not in stays}
+        new = (
+            (name, n)
+            for one, name, n in reversed(counted)
+            if id(one) not in old
+            if (_leaf(name), n) not in stays or not isinstance(one, FrameType)
+        )
+        return dict(new)
 
     def _decide(self) -> None:
         """End it where enough was seen."""
