@@ -19,7 +19,8 @@ not called; or a loop over weights that makes something new of each, which nobod
 context for autocast or synchronisation that is made and not entered; or a condition that leaves or steps
 and asks by equality for NaN, where nothing else asks for it; or a gradient whose name is bound to
 something new that no line takes; or a second loop over an iterator of parameters, such as
-``model.parameters()``, that was to change them. Or a step is due for the last batch of a
+``model.parameters()``, that was to change them; or gradients are measured between a clearing and the
+next backward. Or a step is due for the last batch of a
 pass by a condition that never holds, and the rest of a pass was lost.
 
 Masked by: training that works without what the statement was for. A function that nothing calls is
@@ -32,6 +33,7 @@ from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
 from harness.properties.evidence.dry_clips import stays_dry
 from harness.properties.evidence.figures import count, number
+from harness.properties.learning.read_too_late import read_too_late
 from harness.properties.learning.used_up import used_up
 from harness.properties.learning.without_effect import never_the_last, without_effect
 from harness.properties.property import Property
@@ -78,6 +80,9 @@ def _idle(probe: ProbeTrace) -> str | None:
 
 
 def _none_left(probe: ProbeTrace) -> tuple[str, str] | None:
+    early = read_too_late(probe.program.source)
+    if early is not None:
+        return (early, "gradients are measured after they were cleared; measure them before that")
     late = used_up(probe.program.source)
     if late is None:
         return None

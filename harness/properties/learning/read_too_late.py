@@ -1,0 +1,90 @@
+"""Gradients that are measured once they were cleared, by the text.
+
+Between a clearing and the next backward there is nothing to measure: norms that are taken there are
+all zero, or of no parameter.
+"""
+
+import ast
+import builtins
+from collections.abc import Iterator, Sequence
+
+from harness.syntax import blocks, dotted, tree_of, walk
+
+MEASURES = frozenset({
+    "norm", "abs", "pow", "square", "detach", "data", "float", "std", "mean", "max", "sum", "view",
+    "flatten", "clone",
+})  # fmt: skip
+"""What is asked of a gradient by those who measure it."""
+
+KNOWN = frozenset({*dir(builtins), "clip_grad_norm_", "get_total_norm"})
+"""Functions of which it is known that they compute no gradient."""
+
+DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+"""What runs nothing where it stands."""
+
+
+def read_too_late(source: str) -> str | None:
+    """The first statement that measures gradients which the only optimizer has just cleared."""
+    tree = tree_of(source)
+    if len({dotted(n) for n in walk(tree) if _clears(n)}) != 1:
+        return None
+    functions = {s.name: s for s in walk(tree) if isinstance(s, ast.FunctionDef)}
+    readers = {name for name, one in functions.items() if _measures(one) and not _computes(one, ())}
+    for block in _blocks(tree):
+        late = _late(block, readers)
+        if late is not None:
+            return ast.unparse(late).splitlines()[0].rstrip(":")
+    return None
+
+
+def _late(block: Sequence[ast.stmt], readers: set[str]) -> ast.stmt | None:
+    cleared = False
+    for one in block:
+        if isinstance(one, ast.Expr) and _clears(one.value):
+            cleared = True
+        elif isinstance(one, DEFINITIONS) or not cleared:
+            continue
+        elif _computes(one, readers):
+            cleared = False
+        elif _measures(one) or _called(one) & readers:
+            return None if isinstance(one, ast.Assert) else one
+    return None
+
+
+def _blocks(tree: ast.Module) -> Iterator[list[ast.stmt]]:
+    yield tree.body
+    for node in walk(tree):
+        if isinstance(node, ast.stmt):
+            yield from blocks(node)
+
+
+def _clears(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and dotted(node).endswith(".zero_grad")
+
+
+def _measures(tree: ast.AST) -> bool:
+    """Whether it asks a gradient for its size: ``p.grad.norm()``."""
+    return any(
+        isinstance(n, ast.Attribute) and n.attr in MEASURES and dotted(n.value).endswith(".grad")
+        for n in walk(tree)
+    )
+
+
+def _computes(tree: ast.AST, readers: Sequence[str] | set[str]) -> bool:
+    """Whether gradients may be new after it: by a backward, or in what is not shown here."""
+    own = any(
+        isinstance(n, ast.Attribute) and (n.attr in ("backward", "manual_backward") or _sets(n))
+        for n in walk(tree)
+    )
+    return own or bool(_called(tree) - KNOWN - {*readers})
+
+
+def _sets(node: ast.Attribute) -> bool:
+    return node.attr == "grad" and isinstance(node.ctx, ast.Store)
+
+
+def _called(tree: ast.AST) -> set[str]:
+    """Functions that are called by their own name, and methods of ``self``."""
+    calls = [n.func for n in walk(tree) if isinstance(n, ast.Call)]
+    own = {f.attr for f in calls if isinstance(f, ast.Attribute) and dotted(f.value) == "self"}
+    return own | {f.id for f in calls if isinstance(f, ast.Name)}
