@@ -160,7 +160,7 @@ class Lender:
             return f"{MAKER}{made}" if made else None
         if known:
             return "held batch" if known == "input" and self._is_a_batch(name) else known
-        if is_part or name in self.networks.given:
+        if is_part or name in self.networks.given or name in self.networks.halves:
             return "model"
         first, _, rest = " ".join(words(name)).partition(" ")
         text = self.values.workload.carries_state and name in self._extra
@@ -413,6 +413,8 @@ class Lender:
         """The workload's model, in the form in which the program uses it."""
         if self.lightning_module is not None and name in self.reading.fitted:
             return self.lightning_module()
+        if name in self.networks.halves:
+            return self.networks.halves[name]
         short = name.rpartition(".")[2] if self.elastic else name
         if short in self.networks.given:
             return self._adapted(self.networks.given[short], short)
@@ -459,6 +461,8 @@ class Lender:
                 raise Unbound(name, "is one of several, and nothing says which model it is for")
             meant = nn.ModuleList(self.networks.meant_by(name, several))
             return self.values.optimizer_of(meant)
+        if (half := self.networks.half_of(name)) is not None:
+            return self.values.optimizer_of(nn.ModuleList([half]))
         if name in several and self._halve_the_model(several):
             return self.values.optimizer_of_part(several.index(name), len(several))
         if not self.own_model:

@@ -40,10 +40,13 @@ class Networks:
         """Whether each is a whole model that takes whatever it is given."""
         self.policy = False
         """Whether they are a policy and its critic."""
+        self.halves: dict[str, nn.Module] = {}
+        """Two parts of the one model, of which the program asks the parameters alone, by name."""
         if self.elastic:
             self._each_of_its_own(values, reading, table, known)
             return
         self._parts(values, reading, table)
+        self.halves = {} if self.given else _halves(values, reading, table)
 
     def _parts(self, values: Values, reading: ProgramReading, table: Table) -> None:
         inputs = values.batches[0].inputs
@@ -96,6 +99,11 @@ class Networks:
             return True
         return not self.elastic and any(self._named_in(other) for other in others)
 
+    def half_of(self, name: str) -> nn.Module | None:
+        """The half of the model that an optimizer is for, by a word that it shares with that alone."""
+        found = [m for n, m in self.halves.items() if {*words(n)} & {*words(name)}]
+        return found[0] if len(found) == 1 else None
+
     def meant_by(self, name: str, others: Iterable[str]) -> list[nn.Module]:
         """Those that an optimizer or a list of parameters is for; ``others`` are for the rest."""
         found = self._named_in(name)
@@ -115,6 +123,19 @@ class Networks:
             return found
         side = policies.side_of(" ".join(said - OF_AN_OPTIMIZER))
         return [n for n in self.given if side and policies.side_of(n) == side]
+
+
+def _halves(values: Values, reading: ProgramReading, table: Table) -> dict[str, nn.Module]:
+    """The front and the back of the model, for two names that are never called: what trains them is not
+    shown, and goes through both.
+    """
+    children = trainable(values.model)
+    asked = [n for n in reading.free if "parameters" in reading.asked_of(n) & reading.called]
+    names = [n for n in asked if n not in reading.called and table.role(n) in (None, "model")]
+    cut = len(children) > 1 and isinstance(values.model, nn.Sequential) and not values.parts
+    if len(names) != 2 or not cut:
+        return {}
+    return {names[0]: front_of(values.model, children), names[1]: children[-1]}
 
 
 def _is_network(name: str, reading: ProgramReading, table: Table) -> bool:
