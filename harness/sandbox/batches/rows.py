@@ -29,6 +29,8 @@ class Shape:
     """Whether an element of its loader is the inputs alone."""
     mapping: bool = False
     """Whether it is a mapping and nothing else."""
+    fits: bool = False
+    """Whether what is lent is made to fit: a part that no name tells is like the inputs."""
 
     @property
     def usual(self) -> tuple[str, ...]:
@@ -130,6 +132,8 @@ class LentBatch(tuple[Any, ...]):  # noqa: SLOT001 - it carries its parts
             return self
         if part != "nothing" and part in self.parts:
             return self.parts[part]
+        if self._shape.fits and not hasattr(self.parts["input"], name):
+            return self.parts["input"]
         raise KeyError(name)
 
     def keys(self) -> Sequence[str]:

@@ -54,6 +54,9 @@ MADE = frozenset({
 OF_A_MODULE = frozenset({"zero_grad", "parameters", "train", "eval", "state_dict"})
 """Attributes of which a module that is called has one."""
 
+OF_MODULES_ALONE = frozenset({"parameters", "named_parameters", "no_sync"})
+"""Attributes that nothing else has."""
+
 OF_AN_OPTIMIZER = frozenset({"param_groups", "state", "defaults"})
 """Attributes that only an optimizer that was made has."""
 
@@ -134,6 +137,7 @@ class Lender:
             input_name="input_ids" if reading.loads_a_model else input_name(values.model),
             whole=reading.whole_tensors,
             mapping=reading.takes_mappings,
+            fits=self.elastic,
         )
         self.data = Data(values, shape, module, on_batch)
         """The workload's batches, as the program takes them apart."""
@@ -195,9 +199,10 @@ class Lender:
     def _by_name(self, name: str) -> str | None:
         """What the table says, unless the program uses the name as what that cannot be."""
         found = self.table.find(name)
-        if found is None or self._is_a_size(name):
-            called = name in self.reading.called_plainly
-            return "model" if called and self.reading.asked_of(name) & OF_A_MODULE else None
+        if found is None or self._is_a_size(name) or self._is_a_called_letter(name):
+            asked = self.reading.asked_of(name)
+            called = name in self.reading.called_plainly and asked & OF_A_MODULE
+            return "model" if called or asked & OF_MODULES_ALONE else None
         unshown = self.alone and self.reading.is_unshown_training(name)
         if unshown or found.role == "training":
             return "training" if unshown else None
@@ -225,6 +230,10 @@ class Lender:
         used = self.reading.called_plainly | self.reading.passed_over
         return name in SIZES and not (apart or name in used or self.reading.asked_of(name))
 
+    def _is_a_called_letter(self, name: str) -> bool:
+        """Whether one capital letter is called: ``C(fake)`` is a critic, and no settings."""
+        return len(name) == 1 and name.isupper() and name in self.reading.called_plainly
+
     def _by_use(self, found: NameEntry, name: str) -> str:
         """Functions are no operands, parts of a batch no numbers of turns, samplers and numbers no
         loops.
@@ -235,8 +244,8 @@ class Lender:
         if found.kind == "parts" and name in self.reading.counted_to:
             return "epochs" if found.role == "epoch" else "total steps"
         passed_over = name in self.reading.passed_over
-        if found.role in ("sampler", "accumulation") and passed_over:
-            return "loader"  # ``micro_batches`` may be a list of these
+        if found.role in ("sampler", "accumulation", "step") and passed_over:
+            return "loader"  # ``micro_batches`` may be a list of these, and ``it`` an iterator
         if found.role == "epochs" and name in self.reading.only_passed_over:
             return "passes"
         if found.role == "loader" and not passed_over and self._goes_into_a_model(name):

@@ -3,7 +3,6 @@
 import ast
 import contextlib
 import sys
-import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -102,15 +101,15 @@ def _misfits(masks: Sequence[str]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _names(module: types.ModuleType, tree: ast.Module) -> Iterator[None]:
+def _names(lender: Lender, tree: ast.Module) -> Iterator[None]:
     """A name of the program that is read before it is bound is one that the reader brings."""
     try:
         yield
     except NameError as error:
         name = getattr(error, "name", None)
-        if name is None or isinstance(error, UnboundLocalError) or name in vars(module):
+        if name is None or isinstance(error, UnboundLocalError) or name in vars(lender.module):
             raise
-        role = table().role(name)
+        role = lender.role(name)
         if role == "loader" and _is_a_tensor(tree, name):
             role = table().part(name)
         starts = role in COUNTED and counts(tree, name)
@@ -188,7 +187,7 @@ class _Binding:
 
         @contextlib.contextmanager
         def around() -> Iterator[None]:
-            with self._as_shown(), _misfits(masks), _names(self.module, self.tree), fitted():
+            with self._as_shown(), _misfits(masks), _names(self.lender, self.tree), fitted():
                 yield
 
         def then() -> None:

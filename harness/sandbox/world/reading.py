@@ -565,10 +565,15 @@ class ProgramReading:
     def feeds_models(self) -> frozenset[str]:
         """Names that are only called, and whose result a model is called with: ``net(mel(x))``."""
         calls = [n for n in self.nodes if isinstance(n, ast.Call)]
-        models = (c for c in calls if self.table.role(last_name(c.func) or "") == "model")
+        models = (c for c in calls if self._means_a_model(last_name(c.func) or ""))
         inner = (a.func for c in models for a in c.args if isinstance(a, ast.Call))
         names = {f.id for f in inner if isinstance(f, ast.Name)}
         return frozenset(names - self.named.keys())
+
+    def _means_a_model(self, name: str) -> bool:
+        """By what it is called, or by what is asked of it."""
+        role = self.table.role(name)
+        return role == "model" or (role is None and bool(self.asked_of(name) & {"eval", "train"}))
 
     @cached_property
     def taken_apart(self) -> frozenset[int]:

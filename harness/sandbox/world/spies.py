@@ -108,7 +108,9 @@ class Spy:
             return found
         trained = (nn.Module, torch.optim.Optimizer, list, Tensor)
         if any(isinstance(a, trained) for a in everything):
-            self._is("")
+            of_a_model = isinstance(everything[0], nn.Module) and not use.dropped
+            steps = any(isinstance(a, torch.optim.Optimizer | list) for a in everything)
+            self._is("criterion" if of_a_model and not steps else "")
         if use.dropped:
             self._is("effectless")
         return Spy(f"{self._name}()", self._result, steps=self._steps, several=self._several)
