@@ -179,7 +179,9 @@ def situations_of(program: str) -> Iterator[Scenario]:
     """Where a program is run until it trains: on two ranks, if it is made for several, and on data of
     one shape after the other.
     """
-    shapes = sorted(SHAPES, key=lambda shape: shape != TEXT) if TOKENS.search(program) else SHAPES
+    first = TEXT if TOKENS.search(program) else ""
+    first = GAN if all(one.search(program) for one in ADVERSARIES) else first
+    shapes = sorted(SHAPES, key=lambda shape: shape != first) if first else SHAPES
     lent = [(shape, WORKLOADS[shape]()) for shape in shapes]
     if ONE_NUMBER.search(program):
         lent.insert(0, ("mlp", Mlp(outputs=1, plain_targets=True)))

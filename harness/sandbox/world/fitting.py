@@ -124,7 +124,9 @@ class Fitting:
         defined = {
             n for c in type(instance).__mro__ for n in vars(c) if not lightning._is_library(c)
         }
-        if "forward" not in defined:
+        called = "self" in self._reading.called_plainly or "forward" in self._reading.mentioned
+        own = any(True for _ in instance.parameters())
+        if "forward" not in defined and (called or not own):
             model = getattr(instance, "as_posted", None) or values.model
             if not any(part is model for part in instance.modules()):
                 instance.add_module("workload_model", model)

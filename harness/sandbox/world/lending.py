@@ -370,7 +370,7 @@ class Lender:
             "scheduler": self._scheduler,
             "accelerator": self._accelerator,
             "fabric": lambda _: fabric.unseen(self.values.world_size),
-            "settings": lambda n: LentSettings(n, self._field, self.result, self._several),
+            "settings": lambda n: LentSettings(n, self.attribute, self.result, self._several),
             "logger": self._logger,
             "effectless": lambda _: _effectless,
             "stepper": lambda _: _backward_and_step,
@@ -598,7 +598,7 @@ class Lender:
             return None
         return self._by_use(found, name)
 
-    def _field(self, owner: str, name: str) -> Any:
+    def attribute(self, owner: str, name: str) -> Any:
         """A setting: ``args.lr``, or of a section ``cfg.train.lr``."""
         full = f"{owner}.{name}"
         proper = words(owner)[0] in SECTIONED
@@ -609,7 +609,7 @@ class Lender:
             self._is_read_below(role, full) and (role in OBJECTS or name in SECTIONS) and proper
         )
         if role is None or section or self._is_no_path(role, full):
-            return LentSettings(full, self._field, self.result, self._several)
+            return LentSettings(full, self.attribute, self.result, self._several)
         found = self.of(role, full)
         if found is LATE:
             raise Unbound(full, "can only be made by the program itself")

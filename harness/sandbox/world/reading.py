@@ -410,7 +410,7 @@ class ProgramReading:
             for n in self.nodes
             if isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load)
         }
-        for member in (s for c in family for s in walk(c)):
+        for member in (s for c in family for s in c.body):
             if isinstance(member, Function | ast.ClassDef):
                 there.add(member.name)
             elif isinstance(member, ast.AnnAssign) and isinstance(member.target, ast.Name):

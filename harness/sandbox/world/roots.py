@@ -198,8 +198,15 @@ class Starter:
         made = [v for v in vars(self._module).values() if isinstance(v, cls)]
         if not root.is_method:
             return getattr(cls, root.tree.name)  # type: ignore[no-any-return]  # a function
-        instance = made[0] if made else self._instance(root.owner, cls)
+        instance = made[0] if made else self._completed(root.owner, self._instance(root.owner, cls))
         return getattr(instance, root.tree.name)  # type: ignore[no-any-return]  # a method
+
+    def _completed(self, owner: ast.ClassDef, instance: Any) -> Any:
+        """With what its methods read of it and nothing that is shown sets."""
+        for name in self._lender.reading.unset(owner):
+            if not hasattr(instance, name):
+                setattr(instance, name, self._lender.attribute("self", name))
+        return instance
 
     def _instance(self, owner: ast.ClassDef, cls: Any) -> Any:
         narrow = [
