@@ -429,6 +429,8 @@ class Lender:
             return self._adapted(self.networks.given[short], short)
         if self.networks.policy:
             return self.networks.given.get(name.rpartition(".")[2], self.values.trained)
+        if name in self.reading.frozen and self._trains_another(name):
+            return self._other_model("")
         plain = self.reading.calls_models_plainly and (
             self.data.shape.rows or self.data.shape.whole
         )
@@ -449,6 +451,11 @@ class Lender:
             parts_of.name_methods(model, self.reading, self._answers.loss_of)
             parts_of.name_unknown(model, name, self.reading)
         return model
+
+    def _trains_another(self, name: str) -> bool:
+        """Whether another free name stands for a model, and is not frozen."""
+        others = {*self.together, *self.reading.open_parameters} - {name} - self.reading.frozen
+        return any(self.role(n) == "model" for n in others)
 
     def _other_model(self, name: str) -> nn.Module:
         """A copy that is only looked at: a teacher, a target network, an average. Its weights are

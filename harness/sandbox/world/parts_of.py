@@ -27,7 +27,7 @@ ONLY_MODULES = frozenset({
 })  # fmt: skip
 """Attributes that modules have and tensors have not."""
 
-LISTS = frozenset({"blocks", "layers", "layer", "stages"})
+LISTS = frozenset({"blocks", "layers", "layer", "stages", "convs", "resblocks"})
 """What the list of a part's own parts is called."""
 
 

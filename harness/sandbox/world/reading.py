@@ -11,7 +11,7 @@ from functools import cached_property
 from harness.sandbox.absent.imports import paths_in
 from harness.sandbox.batches.transitions import transition
 from harness.sandbox.names.table import Table
-from harness.syntax import walk
+from harness.syntax import dotted, walk
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
@@ -574,6 +574,19 @@ class ProgramReading:
         """By what it is called, or by what is asked of it."""
         role = self.table.role(name)
         return role == "model" or (role is None and bool(self.asked_of(name) & {"eval", "train"}))
+
+    @cached_property
+    def frozen(self) -> frozenset[str]:
+        """Names that are frozen as a whole for good: ``vgg.eval().requires_grad_(False)``."""
+        calls = [n for n in self.nodes if isinstance(n, ast.Call) and n.args]
+        switched = [c for c in calls if last_name(c.func) == "requires_grad_"]
+        by_name = {False: set[str](), True: set[str]()}
+        for call in switched:
+            stays = isinstance(call.args[0], ast.Constant) and call.args[0].value is False
+            whole = dotted(call.func).split(".")
+            if {*whole[1:]} <= {"eval", "requires_grad_"}:
+                by_name[stays].add(whole[0])
+        return frozenset(by_name[True] - by_name[False])
 
     @cached_property
     def taken_apart(self) -> frozenset[int]:

@@ -28,6 +28,8 @@ ASKED: dict[str, str] = {
     "clip_gradients": "fabric",
     "update": "logger", "log": "logger", "info": "logger", "add_scalar": "logger", "write": "logger",
     "set_postfix": "logger", "set_description": "logger",
+    "unsqueeze": "input", "squeeze": "input", "permute": "input", "unbind": "input", "chunk": "input",
+    "reshape": "input", "view": "input", "flatten": "input",
     "detach": "", "backward": "", "requires_grad_": "",
 }  # fmt: skip
 """Attributes, and what the object is that is asked for one of them. Which tensor it is, no use tells."""
@@ -190,7 +192,9 @@ class Spy:
 
 def _asks_in_a_layer(frame: FrameType) -> bool:
     """Whether a layer's own code asks, of torch or of a model that is lent."""
-    return str(frame.f_globals.get("__name__")).startswith(("torch.nn.modules", "harness.workloads"))
+    return str(frame.f_globals.get("__name__")).startswith(
+        ("torch.nn.modules", "harness.workloads")
+    )
 
 
 asked_for_its_size: list[str] = []
