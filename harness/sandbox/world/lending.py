@@ -243,7 +243,7 @@ class Lender:
             return number.role if number is not None else "interval"
         if found.kind == "parts" and name in self.reading.counted_to:
             return "epochs" if found.role == "epoch" else "total steps"
-        passed_over = name in self.reading.passed_over
+        passed_over = name in self.reading.passed_over - self.reading.counted_to
         if found.role in ("sampler", "accumulation", "step") and passed_over:
             return "loader"  # ``micro_batches`` may be a list of these, and ``it`` an iterator
         if found.role == "epochs" and name in self.reading.only_passed_over:
