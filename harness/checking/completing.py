@@ -248,8 +248,9 @@ _FITTED = "model, train_loader"
 
 
 def without_gaps(program: BlockInContext) -> str:
-    """Its text, with classes made of what is shown (``Adam(self.parameters(), ...)``), and a trainer
-    that fits what is lent. What could be lent whole (``optimizer = Adam(...)``) stays: it is.
+    """Its text, with classes made of what is shown (``Adam(self.parameters(), ...)``), a trainer that
+    fits what is lent, and names that are left to the reader (``model = ...``) to be lent. What could
+    be lent whole (``optimizer = Adam(...)``) stays: it is.
     """
     tree, lines = program.tree, program.text.split("\n")
     lent = {
@@ -265,6 +266,11 @@ def without_gaps(program: BlockInContext) -> str:
         if last_of(node.func)[:1].isupper() or last_of(node.func) == "fit"
         for argument in node.args
         if isinstance(argument, ast.Constant) and argument.value is ...
+    ]
+    gaps += [
+        (node.lineno, node.value.col_offset, f"{name}_")  # of the same words, and bound nowhere
+        for node in walk(tree)
+        if isinstance(node, ast.Assign) and (name := _left_out(node)) and table().find(name)
     ]
     for line, column, shown in sorted(gaps, reverse=True):
         text = lines[line - 1].encode()

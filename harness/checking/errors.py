@@ -392,11 +392,14 @@ _OF_A_DEVICE = re.compile(r"torch\.cuda\.(?:\w*mem\w*|get_device\w*|device_count
 
 
 def _is_sketched(node: ast.AST) -> TypeGuard[ast.ClassDef]:
-    """Whether a class leaves out how it is made, and uses what that would have made."""
-    if not isinstance(node, ast.ClassDef) or any(
-        isinstance(n, ast.FunctionDef) and n.name == "__init__" for n in node.body
-    ):
+    """Whether a class leaves out how it is made, and uses what that would have made; or shows that
+    alone of a module.
+    """
+    if not isinstance(node, ast.ClassDef):
         return False
+    shown = {n.name for n in node.body if isinstance(n, ast.FunctionDef)}
+    if "__init__" in shown:
+        return len(shown) == 1 and any(last_of(base) == "Module" for base in node.bases)
     own = [
         n
         for n in walk(node)
