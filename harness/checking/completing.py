@@ -1,5 +1,5 @@
-"""What a block is run with beside what its page shows: a loss, a turn of a loop, a process group, a
-fit; and how long. Pure.
+"""What a block is run with beside what its page shows: a loss, a turn of a loop, a fit; and how
+long. Pure.
 """
 
 import ast
@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from harness.checking.errors import is_closed
 from harness.checking.session import BlockInContext, last_of
-from harness.domain.trace import Program as Ended
 from harness.extraction.names import free_names, statements
 from harness.sandbox.names.table import table
 from harness.skills.kinds import uses
@@ -195,22 +194,6 @@ def _model_of(tree: ast.Module) -> str:
     """The name of the model whose parameters its optimizer or its clip takes."""
     taken = (n for n in walk(tree) if isinstance(n, ast.Attribute) and n.attr == "parameters")
     return next((n.value.id for n in taken if isinstance(n.value, ast.Name)), "model")
-
-
-def launched(program: BlockInContext, ended: Ended) -> BlockInContext | None:
-    """The program with what a launcher or its setup does, where it ended for want of that."""
-    setup = next((done for asked, done in _SETUPS.items() if asked in (ended.message or "")), None)
-    if setup is None:
-        return None
-    text, lines = f"{setup}\n{program.text}", (0, 0, *program.lines)
-    return replace(program, text=text, lines=lines, own=program.own + 2)
-
-
-_SETUPS = {
-    "process group has not been initialized": "import torch\ntorch.distributed.init_process_group()",
-    "must initialize the accelerate state": "import accelerate\naccelerate.PartialState()",
-}
-"""What libraries say of a program that leaves its setup to others, and the setup."""
 
 
 def fitted(program: BlockInContext) -> BlockInContext:

@@ -74,6 +74,16 @@ def test_a_method_that_a_class_of_the_page_does_not_have_is_the_authors():
     assert told(text, "AttributeError", "'Net' object has no attribute 'g'", 3) is not None
 
 
+@pytest.mark.parametrize(("more", "is_the_authors"), [("", False), ("    def f(self): 0\n", True)])
+def test_a_module_of_which_only_its_making_is_shown_is_a_sketch(more, is_the_authors):
+    text = f"from torch import nn\nclass Net(nn.Module):\n    def __init__(self): 0\n{more}Net()(1)"
+    line = text.count("\n") + 1
+
+    found = told(text, "NotImplementedError", "Module [Net] is missing", line)
+
+    assert (found is not None) is is_the_authors
+
+
 def test_a_method_that_a_lent_model_does_not_have_is_a_missing_stand_in():
     said = "'Mlp' object has no attribute 'gradient_checkpointing_enable'"
     assert told("model.gradient_checkpointing_enable()", "AttributeError", said, 1) is None
