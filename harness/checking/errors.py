@@ -39,7 +39,8 @@ _TYPES = frozenset({
 _OF_A_KIND = ("TypeError", "AttributeError", "KeyError")
 """Errors that say that an object is another one than was meant."""
 _OF_THE_MACHINE = re.compile(
-    r"cuda|world size|\brank|mesh|nvidia|gpu|\bxpu\b|\bmps\b|nccl|process group|network"
+    r"cuda|world size|\brank|mesh|nvidia|gpu|\bxpu\b|\bmps\b|nccl|process group|accelerate state"
+    r"|network"
     r"|connect|download|offline"
     r"|no such file|existing \w+ (?:config|file)|to be installed|not installed"
     r"|pip install|token|not implemented for|triton|c\+\+|compil"

@@ -95,7 +95,11 @@ def test_an_error_in_lines_of_another_block_is_not_this_blocks():
 
 @pytest.mark.parametrize(
     "said",
-    ["Torch not compiled with CUDA enabled", "Default process group has not been initialized"],
+    [
+        "Torch not compiled with CUDA enabled",
+        "Default process group has not been initialized",
+        "You must initialize the accelerate state by calling `PartialState()`",
+    ],
 )
 def test_what_this_machine_lacks_is_nobodys_fault(said):
     assert told("import torch\ntorch.ones(1).cuda()", "RuntimeError", said, 2) is None
