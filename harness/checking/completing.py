@@ -1,5 +1,5 @@
-"""What a block is run with beside what its page shows: a loss, a turn of a loop, a process group, a
-fit; and how long. Pure.
+"""What a block is run with beside what its page shows: a loss, a turn of a loop, a fit; and how
+long. Pure.
 """
 
 import ast
@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from harness.checking.errors import is_closed
 from harness.checking.session import BlockInContext, last_of
-from harness.domain.trace import Program as Ended
 from harness.extraction.names import free_names, statements
 from harness.sandbox.names.table import table
 from harness.skills.kinds import uses
@@ -197,22 +196,6 @@ def _model_of(tree: ast.Module) -> str:
     return next((n.value.id for n in taken if isinstance(n.value, ast.Name)), "model")
 
 
-def launched(program: BlockInContext, ended: Ended) -> BlockInContext | None:
-    """The program with what a launcher or its setup does, where it ended for want of that."""
-    setup = next((done for asked, done in _SETUPS.items() if asked in (ended.message or "")), None)
-    if setup is None:
-        return None
-    text, lines = f"{setup}\n{program.text}", (0, 0, *program.lines)
-    return replace(program, text=text, lines=lines, own=program.own + 2)
-
-
-_SETUPS = {
-    "process group has not been initialized": "import torch\ntorch.distributed.init_process_group()",
-    "must initialize the accelerate state": "import accelerate\naccelerate.PartialState()",
-}
-"""What libraries say of a program that leaves its setup to others, and the setup."""
-
-
 def fitted(program: BlockInContext) -> BlockInContext:
     """A trainer of Lightning that nobody lets train, and a module that nobody trains, with what is
     missing of model and data lent.
@@ -248,8 +231,9 @@ _FITTED = "model, train_loader"
 
 
 def without_gaps(program: BlockInContext) -> str:
-    """Its text, with classes made of what is shown (``Adam(self.parameters(), ...)``), and a trainer
-    that fits what is lent. What could be lent whole (``optimizer = Adam(...)``) stays: it is.
+    """Its text, with classes made of what is shown (``Adam(self.parameters(), ...)``), a trainer that
+    fits what is lent, and names that are left to the reader (``model = ...``) to be lent. What could
+    be lent whole (``optimizer = Adam(...)``) stays: it is.
     """
     tree, lines = program.tree, program.text.split("\n")
     lent = {
@@ -265,6 +249,11 @@ def without_gaps(program: BlockInContext) -> str:
         if last_of(node.func)[:1].isupper() or last_of(node.func) == "fit"
         for argument in node.args
         if isinstance(argument, ast.Constant) and argument.value is ...
+    ]
+    gaps += [
+        (node.lineno, node.value.col_offset, f"{name}_")  # of the same words, and bound nowhere
+        for node in walk(tree)
+        if isinstance(node, ast.Assign) and (name := _left_out(node)) and table().find(name)
     ]
     for line, column, shown in sorted(gaps, reverse=True):
         text = lines[line - 1].encode()

@@ -39,7 +39,8 @@ _TYPES = frozenset({
 _OF_A_KIND = ("TypeError", "AttributeError", "KeyError")
 """Errors that say that an object is another one than was meant."""
 _OF_THE_MACHINE = re.compile(
-    r"cuda|world size|\brank|mesh|nvidia|gpu|\bxpu\b|\bmps\b|nccl|process group|network"
+    r"cuda|world size|\brank|mesh|nvidia|gpu|\bxpu\b|\bmps\b|nccl|process group|accelerate state"
+    r"|network"
     r"|connect|download|offline"
     r"|no such file|existing \w+ (?:config|file)|to be installed|not installed"
     r"|pip install|token|not implemented for|triton|c\+\+|compil"
@@ -392,11 +393,14 @@ _OF_A_DEVICE = re.compile(r"torch\.cuda\.(?:\w*mem\w*|get_device\w*|device_count
 
 
 def _is_sketched(node: ast.AST) -> TypeGuard[ast.ClassDef]:
-    """Whether a class leaves out how it is made, and uses what that would have made."""
-    if not isinstance(node, ast.ClassDef) or any(
-        isinstance(n, ast.FunctionDef) and n.name == "__init__" for n in node.body
-    ):
+    """Whether a class leaves out how it is made, and uses what that would have made; or shows that
+    alone of a module.
+    """
+    if not isinstance(node, ast.ClassDef):
         return False
+    shown = {n.name for n in node.body if isinstance(n, ast.FunctionDef)}
+    if "__init__" in shown:
+        return len(shown) == 1 and any(last_of(base) == "Module" for base in node.bases)
     own = [
         n
         for n in walk(node)

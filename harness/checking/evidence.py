@@ -37,6 +37,8 @@ class Evidence:
     """
     not_run: str | None = None
     """Why the example could not be executed; ``None`` where it was."""
+    until: str | None = None
+    """What ended it after it had trained, by no fault of its author's: nobody knows how it goes on."""
 
     @property
     def is_silent(self) -> bool:
@@ -65,6 +67,8 @@ def decide(mark: Mark | None, seen: Evidence, *, warned: bool = False) -> Decisi
     """
     if seen.not_run is not None:
         return Decision("cannot-be-run", seen.not_run)
+    if seen.until is not None and not (seen.faults or seen.costs):
+        return Decision("inconclusive", f"It trains, and ends before its end: {seen.until}")
     if mark is None:
         return _unmarked(seen, warned=warned)
     if mark.polarity in ("right", "better"):

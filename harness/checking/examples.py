@@ -11,7 +11,6 @@ from harness.checking.completing import (
     fitted,
     forgets_backward,
     in_a_turn,
-    launched,
     leaves_clearing_out,
     prepared,
     shortened,
@@ -249,9 +248,6 @@ def _run(one: _One) -> tuple[BlockInContext, BlockRun, str | None]:
     if names_a_fault(one.part):
         program = trained(program)
     seen = _seen(one, program)
-    if launched(program, seen.program) is not None:
-        program = launched(program, seen.program) or program
-        seen = _seen(one, program)
     error = _error(one, program, seen)
     if error is not None or _came_to_its_end(one.part, seen):
         return program, seen, error

@@ -59,6 +59,7 @@ def together(found: list[Evidence], raised: str | None) -> Evidence:
         costs=_once(f for e in found for f in e.costs),
         merits=_once(f for e in found for f in e.merits),
         remarks=(*(r for e in found for r in e.remarks), *remarks),
+        until=next((e.until for e in found if e.until), None),
     )
 
 

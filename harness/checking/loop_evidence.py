@@ -38,8 +38,9 @@ def loop_evidence(
     ``cut``: whether we ran fewer turns than it shows, so that what never changed may change later;
     ``clears``: whether its author would have shown how gradients are cleared.
     """
-    if reason := _not_run(seen, steps=steps):
-        return Evidence(not_run=reason)
+    until = _not_run(seen, steps=steps)
+    if until is not None and not (steps and len(seen.trace.probes[0].updates) >= FEW):
+        return Evidence(not_run=until)
     failed = [v for v in seen.verdicts if v.outcome == "fail" and not _is_the_end(v)]
     failed = [v for v in failed if not _is_of_our_turns(v, seen)]
     if cut:
@@ -53,6 +54,7 @@ def loop_evidence(
         costs=(*map(_finding, costs), *_bent(seen), *_fires_always(seen)),
         merits=tuple(_merits(seen)),
         remarks=tuple(_remarks(seen)),
+        until=until,
     )
 
 

@@ -28,8 +28,8 @@ MISMATCH = re.compile(
 """Two sizes that should be one."""
 
 TARGET = re.compile(
-    r"target size \(torch\.Size\(\[\d+, (?P<first>\d+)\]\)\) that is different to the input size"
-    r" \(torch\.Size\(\[\d+, (?P<second>\d+)\]\)\)"
+    r"arget size \(torch\.Size\(\[\d+, (?P<first>\d+)\]\)\) (?:that is different to the|must be the same"
+    r" as) input size \(torch\.Size\(\[\d+, (?P<second>\d+)\]\)\)"
 )
 """Columns of targets and of outputs that should be as many."""
 

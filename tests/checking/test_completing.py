@@ -107,6 +107,7 @@ def test_a_loss_that_is_left_out_is_computed_where_it_is():
         ("Trainer().fit(...)", "Trainer().fit(model, train_loader)"),
         ("optimizer = Adam(...)", "optimizer = Adam(...)"),
         ("train(...)", "train(...)"),
+        ("model = ...\ngadget = ...", "model = model_\ngadget = ..."),
     ],
 )
 def test_a_class_is_made_of_what_is_shown(text, run):

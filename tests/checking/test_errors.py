@@ -74,6 +74,16 @@ def test_a_method_that_a_class_of_the_page_does_not_have_is_the_authors():
     assert told(text, "AttributeError", "'Net' object has no attribute 'g'", 3) is not None
 
 
+@pytest.mark.parametrize(("more", "is_the_authors"), [("", False), ("    def f(self): 0\n", True)])
+def test_a_module_of_which_only_its_making_is_shown_is_a_sketch(more, is_the_authors):
+    text = f"from torch import nn\nclass Net(nn.Module):\n    def __init__(self): 0\n{more}Net()(1)"
+    line = text.count("\n") + 1
+
+    found = told(text, "NotImplementedError", "Module [Net] is missing", line)
+
+    assert (found is not None) is is_the_authors
+
+
 def test_a_method_that_a_lent_model_does_not_have_is_a_missing_stand_in():
     said = "'Mlp' object has no attribute 'gradient_checkpointing_enable'"
     assert told("model.gradient_checkpointing_enable()", "AttributeError", said, 1) is None
@@ -85,7 +95,11 @@ def test_an_error_in_lines_of_another_block_is_not_this_blocks():
 
 @pytest.mark.parametrize(
     "said",
-    ["Torch not compiled with CUDA enabled", "Default process group has not been initialized"],
+    [
+        "Torch not compiled with CUDA enabled",
+        "Default process group has not been initialized",
+        "You must initialize the accelerate state by calling `PartialState()`",
+    ],
 )
 def test_what_this_machine_lacks_is_nobodys_fault(said):
     assert told("import torch\ntorch.ones(1).cuda()", "RuntimeError", said, 2) is None

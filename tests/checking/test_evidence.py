@@ -1,5 +1,7 @@
 """What evidence does to a claim."""
 
+from dataclasses import replace
+
 import pytest
 
 from harness.checking.evidence import Evidence, Finding, decide
@@ -47,3 +49,17 @@ def test_what_words_around_an_example_may_warn_of_is_no_fault_found():
 def test_what_was_not_run_is_never_a_failing_claim():
     decision = decide(mark("right"), Evidence(not_run="no such name"))
     assert (decision.status, decision.sentence) == ("cannot-be-run", "no such name")
+
+
+@pytest.mark.parametrize("claim", [None, mark("right"), mark("wrong")])
+def test_training_that_ended_by_no_fault_of_its_authors_decides_nothing(claim):
+    seen = Evidence(merits=(Finding("It runs far."),), until="KeyError: 'x'")
+
+    decision = decide(claim, seen)
+
+    assert decision.status == "inconclusive"
+    assert decision.sentence == "It trains, and ends before its end: KeyError: 'x'"
+
+
+def test_a_fault_counts_however_training_ended():
+    assert decide(None, replace(FAULT, until="KeyError: 'x'")).status == "fault"

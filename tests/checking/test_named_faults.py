@@ -4,6 +4,7 @@ from harness.checking.named_faults import acquittal, no_error
 from harness.checking.running import BlockRun
 from harness.domain.own import OwnSettings
 from harness.domain.skill import Mark, Part
+from harness.domain.verdict import passed
 from tests.fakes.traces import backward, probe, program, rank, trace
 
 
@@ -43,3 +44,16 @@ def test_an_error_that_is_said_to_come_up_elsewhere_acquits_nothing():
     later = part("loader = prepare(loader)", "BAD: crashes with TypeError in concatenate")
     assert no_error(later, program()) is None
     assert no_error(part("s = concatenate(t)", "BAD: TypeError in concatenate"), program())
+
+
+def test_gradients_that_we_clear_acquit_nobody_of_not_clearing():
+    mark = part("loss.backward()\noptimizer.step()", "BAD: never zeroed")
+    verdict = passed("gradients-start-fresh", "Nothing was left.")
+    found = [
+        acquittal(mark, BlockRun(trace(one), (verdict,), OwnSettings(micro_batches=1)))
+        for one in (
+            probe("as-it-is", program=program(bound=(note,)))
+            for note in ("", "with zero_grad before each")
+        )
+    ]
+    assert [one is not None for one in found] == [True, False]

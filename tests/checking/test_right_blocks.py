@@ -90,10 +90,6 @@ BLOCKS = {
         resumed.fit(model, datamodule=dm, ckpt_path="checkpoints/last.ckpt")""",
     "a library has a progress bar of its own": """
         from huggingface_hub import snapshot_download""",
-    "a logger of Accelerate, which the page makes elsewhere": """
-        from accelerate.logging import get_logger
-        log_of_all = get_logger(__name__)
-        log_of_all.info("begins")""",
     "what an Accelerator steps is prepared elsewhere": """
         from accelerate import Accelerator
         accelerator = Accelerator(gradient_accumulation_steps=4)

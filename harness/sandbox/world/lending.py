@@ -102,6 +102,8 @@ class Lender:
     """Whether the program builds the model that it trains."""
     lightning_module: Callable[[], nn.Module] | None = None
     """Makes the module that a Trainer of Lightning fits, where the program shows none."""
+    instances: tuple[object, ...] = ()
+    """What is made of the program's own classes to train with."""
 
     def __init__(
         self,
@@ -248,8 +250,9 @@ class Lender:
             return "loader"  # ``micro_batches`` may be a list of these, and ``it`` an iterator
         if found.role == "epochs" and name in self.reading.only_passed_over:
             return "passes"
-        if found.role == "loader" and not passed_over and self._goes_into_a_model(name):
-            return "input"  # ``data``
+        is_input = found.role == "loader" and not passed_over and self._goes_into_a_model(name)
+        if is_input or (found.role == "source" and name not in self.reading.called):
+            return self.table.part(name) or found.role  # ``data``, ``sample_batch``
         return found.role
 
     def _goes_into_a_model(self, name: str) -> bool:
@@ -538,7 +541,9 @@ class Lender:
             self.own_model, self._later = kept, False
 
     def _own_modules(self) -> list[nn.Module]:
-        found = [v for v in vars(self.module).values() if isinstance(v, nn.Module)]
+        holders = (self.module, *self.instances)
+        values = (v for h in holders for v in getattr(h, "__dict__", {}).values())
+        found = [v for v in values if isinstance(v, nn.Module)]
         inside = {id(part) for m in found for part in [*m.modules()][1:]}
         return [m for m in {id(m): m for m in found}.values() if id(m) not in inside]
 

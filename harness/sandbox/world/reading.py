@@ -212,7 +212,7 @@ class ProgramReading:
         return any(
             n.endswith("Loss") or n in LOSSES or self.table.role(n, "objects") == "criterion"
             for n in self.called
-        )
+        ) or any(self.table.part(n) == "loss" for n in self.called_plainly)
 
     def asked_of(self, name: str) -> frozenset[str]:
         """Attributes that are read of a plain name."""

@@ -199,6 +199,7 @@ class Starter:
         if not root.is_method:
             return getattr(cls, root.tree.name)  # type: ignore[no-any-return]  # a function
         instance = made[0] if made else self._completed(root.owner, self._instance(root.owner, cls))
+        self._lender.instances += (instance,)
         return getattr(instance, root.tree.name)  # type: ignore[no-any-return]  # a method
 
     def _completed(self, owner: ast.ClassDef, instance: Any) -> Any:

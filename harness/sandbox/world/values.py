@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, Self
 
 import torch
@@ -121,12 +122,12 @@ class Values:
             "interval": 10, "batch_size": p.batch_size, "total_steps": p.epochs * self.windows,
             "turns": max(1, p.batches // p.accumulation_steps), "steps_per_epoch": p.batches,
             "all_batches": p.epochs * p.batches, "warmup": 2,
-            "seed": 0, "start": 0,
+            "seed": 0, "start": 0, "class": 0,
             "num_workers": 0, "ignore_index": -100, "probability": 0.0, "eps": 1e-8,
             "gamma": 0.9, "eta_min": 0.0, "patience": 3, "norm_type": 2.0, "dtype": torch.float16,
             "init_scale": 65536.0, "growth_interval": 2000, "step": 0, "epoch": 0, "flag_on": True,
             "flag_off": False, "several_ranks": self.world_size > 1,
-            "main_process": self.rank == 0, "path": "checkpoint.pt", "backend": "nccl",
+            "main_process": self.rank == 0, "path": LentPath("checkpoint.pt"), "backend": "nccl",
             "rank": self.rank, "local_rank": self.rank, "world_size": self.world_size,
             "best": 0.0, "shown": 1,
             "device": Device(self.rank),
@@ -157,3 +158,17 @@ class Values:
 
 def _unwrapped(model: nn.Module, *_: Any, **__: Any) -> Any:
     return getattr(model, "module", model)
+
+
+class LentPath(str):
+    """A path as a text, with which whoever takes it for a ``Path`` can go on as well."""
+
+    __slots__ = ()
+
+    def __truediv__(self, other: str) -> Path:
+        """``folder / "best.pt"``."""
+        return Path(self) / other
+
+    def __getattr__(self, name: str) -> Any:
+        """What only a ``Path`` has: ``parent``, ``exists``."""
+        return getattr(Path(self), name)
