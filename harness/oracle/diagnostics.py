@@ -141,7 +141,8 @@ def _has_served(x: Replayed, kept: Sequence[Replayed]) -> bool:
     """
     moved = any(k.flow.forward.parameters is not x.flow.forward.parameters for k in kept)
     looked = any(k.flow.covers if k.flow.forward is x.flow.forward else _alike(k, x) for k in kept)
-    return x.samples is None and (x.flow.at_input or moved or looked)
+    attacked = x.flow.at_input and any(k.samples is None for k in kept)
+    return attacked or (x.samples is None and (x.flow.at_input or moved or looked))
 
 
 def moved_in_between(window: Sequence[Replayed]) -> list[bool]:

@@ -7,6 +7,7 @@ all zero, or of no parameter.
 import ast
 import builtins
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from harness.syntax import blocks, dotted, tree_of, walk
 
@@ -23,21 +24,36 @@ DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 """What runs nothing where it stands."""
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a program measures of its parameters. An input keeps its gradient when they are cleared."""
+
+    parameters: frozenset[str]
+    """Names of parameters."""
+
+    def measures(self, tree: ast.AST) -> bool:
+        """Whether it asks a parameter's gradient for its size: ``p.grad.norm()``."""
+        asked = (n for n in walk(tree) if isinstance(n, ast.Attribute) and n.attr in MEASURES)
+        owners = (dotted(n.value).removesuffix(".grad") for n in asked if _is_gradient(n.value))
+        return any(o in self.parameters or o.endswith((".weight", ".bias")) for o in owners)
+
+
 def read_too_late(source: str) -> str | None:
     """The first statement that measures gradients which the only optimizer has just cleared."""
     tree = tree_of(source)
     if len({dotted(n) for n in walk(tree) if _clears(n)}) != 1:
         return None
     functions = {s.name: s for s in walk(tree) if isinstance(s, ast.FunctionDef)}
-    readers = {name for name, one in functions.items() if _measures(one) and not _computes(one, ())}
+    reading = Reading(frozenset(_parameters(tree)))
+    readers = {n for n, f in functions.items() if reading.measures(f) and not _computes(f, set())}
     for block in _blocks(tree):
-        late = _late(block, readers)
+        late = _late(block, readers, reading)
         if late is not None:
             return ast.unparse(late).splitlines()[0].rstrip(":")
     return None
 
 
-def _late(block: Sequence[ast.stmt], readers: set[str]) -> ast.stmt | None:
+def _late(block: Sequence[ast.stmt], readers: set[str], reading: Reading) -> ast.stmt | None:
     cleared = False
     for one in block:
         if isinstance(one, ast.Expr) and _clears(one.value):
@@ -46,7 +62,7 @@ def _late(block: Sequence[ast.stmt], readers: set[str]) -> ast.stmt | None:
             continue
         elif _computes(one, readers):
             cleared = False
-        elif _measures(one) or _called(one) & readers:
+        elif reading.measures(one) or _called(one) & readers:
             return None if isinstance(one, ast.Assert) else one
     return None
 
@@ -62,21 +78,24 @@ def _clears(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and dotted(node).endswith(".zero_grad")
 
 
-def _measures(tree: ast.AST) -> bool:
-    """Whether it asks a gradient for its size: ``p.grad.norm()``."""
-    return any(
-        isinstance(n, ast.Attribute) and n.attr in MEASURES and dotted(n.value).endswith(".grad")
-        for n in walk(tree)
-    )
+def _parameters(tree: ast.Module) -> Iterator[str]:
+    """Names under which loops go through parameters."""
+    for node in walk(tree):
+        if isinstance(node, ast.For | ast.comprehension) and "param" in ast.unparse(node.iter):
+            yield from (n.id for n in walk(node.target) if isinstance(n, ast.Name))
 
 
-def _computes(tree: ast.AST, readers: Sequence[str] | set[str]) -> bool:
+def _computes(tree: ast.AST, readers: set[str]) -> bool:
     """Whether gradients may be new after it: by a backward, or in what is not shown here."""
     own = any(
         isinstance(n, ast.Attribute) and (n.attr in ("backward", "manual_backward") or _sets(n))
         for n in walk(tree)
     )
-    return own or bool(_called(tree) - KNOWN - {*readers})
+    return own or bool(_called(tree) - KNOWN - readers)
+
+
+def _is_gradient(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "grad"
 
 
 def _sets(node: ast.Attribute) -> bool:

@@ -6,7 +6,6 @@ execution on another number of them tells.
 
 import ast
 import re
-from collections.abc import Iterator
 
 from harness.domain.own import OwnSettings
 from harness.domain.trace import ProbeTrace, Trace
@@ -147,20 +146,40 @@ def _halved(totals: list[WindowTotal]) -> bool:
 
 
 def _divides_its_loss(trace: Trace) -> bool:
-    """Whether the text divides a loss by the number of ranks, and sends that loss nowhere: a loss that
-    is averaged for a log goes over the ranks first.
+    """Whether the text divides by the number of ranks what goes backward, or what a function returns
+    that sends nothing: a loss that is averaged for a log is divided too.
     """
-    source = trace.probes[0].program.source
-    sent = re.findall(r"reduce\(\s*([\w.]+)", source)
-    return any(not loss.startswith(tuple(sent)) for loss in _divided(source))
-
-
-def _divided(source: str) -> Iterator[str]:
-    for node in walk(tree_of(source)):
+    tree = tree_of(trace.probes[0].program.source)
+    calls = [n for n in walk(tree) if isinstance(n, ast.Call) and _goes_back(n)]
+    trained = {n.id for call in calls for n in walk(call) if isinstance(n, ast.Name)}
+    if any(map(_divides, calls)):
+        return True
+    for node in walk(tree):
         match node:
             case (
-                ast.BinOp(left=loss, op=ast.Div(), right=ranks)
-                | ast.AugAssign(target=loss, op=ast.Div(), value=ranks)
-            ) if NUMBER_OF_RANKS.fullmatch(ast.unparse(ranks)):
-                if LOSS.search(text := ast.unparse(loss)):
-                    yield text
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ) if name in trained and _divides(value):
+                return True
+            case ast.AugAssign(target=ast.Name(id=name), op=ast.Div(), value=ranks) if (
+                name in trained and _counts_ranks(ranks)
+            ):
+                return True
+            case ast.FunctionDef() if "reduce" not in ast.unparse(node):
+                if any(isinstance(n, ast.Return) and _divides(n) for n in walk(node)):
+                    return True
+    return False
+
+
+def _goes_back(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "backward"
+
+
+def _divides(tree: ast.AST) -> bool:
+    """Whether a loss is divided by the number of ranks in it."""
+    quotients = (n for n in walk(tree) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div))
+    return any(_counts_ranks(n.right) and LOSS.search(ast.unparse(n.left)) for n in quotients)
+
+
+def _counts_ranks(node: ast.expr) -> bool:
+    return NUMBER_OF_RANKS.fullmatch(ast.unparse(node)) is not None
