@@ -95,7 +95,9 @@ class TokenModel(nn.Module):
         self.decoder = nn.Linear(width, vocabulary)
 
     def init_hidden(self, *_: object) -> tuple[Tensor, Tensor]:
-        """The state before the long text, whose columns are as many as its rows."""
+        """The state before the long text, whose columns are as many as its rows; batches that are
+        smaller take a part of it.
+        """
         nothing = torch.zeros(1, SIDE, self.rnn.hidden_size)
         return nothing, nothing.clone()
 
@@ -107,6 +109,14 @@ class TokenModel(nn.Module):
         """
         across = input_ids.shape[1] == SIDE
         tokens = input_ids.t() if across else input_ids
-        out, after = self.rnn(self.encoder(tokens), *[s for s in state if s is not None])
+        before = [_beginning(s, len(tokens)) for s in state if s is not None]
+        out, after = self.rnn(self.encoder(tokens), *before)
         logits = self.decoder(out.transpose(0, 1) if across else out)
         return (logits, after) if state else logits
+
+
+def _beginning(state: tuple[Tensor, Tensor], rows: int) -> tuple[Tensor, Tensor]:
+    """The state for so many rows, where it is that before the long text."""
+    first, second = state
+    whole = first.dim() == 3 and first.shape[1] == SIDE
+    return (first[:, :rows], second[:, :rows]) if whole else (first, second)
