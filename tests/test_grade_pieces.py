@@ -11,6 +11,8 @@ from tests.test_grade_alone import written
 
 PIECES = Path("tests/material/pieces")
 FAILS = {
+    "a-closure-over-all-training-data-that-never-clears": "gradients-start-fresh",
+    "one-graph-that-is-trained-on-as-a-whole-and-never-cleared": "gradients-start-fresh",
     "a-state-that-the-model-begins-and-that-is-never-detached": "gradients-start-fresh",
     "an-attack-on-rows-that-are-lent-whose-gradients-stay": "gradients-start-fresh",
     "a-class-whose-constructor-nobody-shows-and-that-never-clears": "gradients-start-fresh",

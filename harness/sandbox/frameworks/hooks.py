@@ -3,7 +3,7 @@
 import ast
 from typing import TypeGuard
 
-from harness.syntax import tree_of, walk
+from harness.syntax import dotted, tree_of, walk
 
 HOOKS = frozenset({
     "training_step", "configure_gradient_clipping", "on_before_optimizer_step", "on_after_backward",
@@ -20,9 +20,8 @@ class MyModel(pl.LightningModule): ...
 def gather(tree: ast.Module) -> ast.Module:
     """The program with its loose hooks as methods of a module that trains as usual."""
     loose = [s for s in tree.body if _is_method(s)]
-    if not HOOKS & {s.name for s in loose} or any(
-        isinstance(node, ast.ClassDef) for node in walk(tree)
-    ):
+    others = any(isinstance(node, ast.ClassDef) for node in walk(tree))
+    if not HOOKS & {s.name for s in loose} or others or any(map(_trains_itself, loose)):
         return tree
     imported, made = tree_of(_CLASS).body
     assert isinstance(made, ast.ClassDef)
@@ -34,6 +33,13 @@ def gather(tree: ast.Module) -> ast.Module:
     before = sum(tree.body.index(s) < place for s in rest)
     body = [*rest[:before], imported, made, *rest[before:]]
     return ast.fix_missing_locations(ast.Module(body, tree.type_ignores))
+
+
+def _trains_itself(method: ast.FunctionDef) -> bool:
+    """Whether it goes backward from its loss and steps an optimizer of its own."""
+    calls = {dotted(n) for n in walk(method) if isinstance(n, ast.Call)}
+    steps = any(c.startswith("self.") and c.endswith(".step") for c in calls)
+    return steps and any(c.endswith(".backward") for c in calls)
 
 
 def _is_method(statement: ast.stmt) -> TypeGuard[ast.FunctionDef]:

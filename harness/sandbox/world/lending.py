@@ -248,12 +248,18 @@ class Lender:
         passed_over = name in self.reading.passed_over - self.reading.counted_to
         if found.role in ("sampler", "accumulation", "step") and passed_over:
             return "loader"  # ``micro_batches`` may be a list of these, and ``it`` an iterator
-        if found.role == "epochs" and name in self.reading.only_passed_over:
-            return "passes"
-        is_input = found.role == "loader" and not passed_over and self._goes_into_a_model(name)
-        if is_input or (found.role == "source" and name not in self.reading.called):
-            return self.table.part(name) or found.role  # ``data``, ``sample_batch``
-        return found.role
+        if found.role == "epochs":
+            return "passes" if name in self.reading.only_passed_over else "epochs"
+        if found.role == "loader" and not passed_over:
+            return self._of_unread_data(name)
+        drawn = found.role != "source" or name in self.reading.called
+        return found.role if drawn else self.table.part(name) or found.role  # ``sample_batch``
+
+    def _of_unread_data(self, name: str) -> str:
+        """What ``data`` is that no loop goes through: ``data.x`` and ``data.y``, or a model's input."""
+        if self._is_a_batch(name):
+            return "held batch"
+        return self.table.part(name) or "loader" if self._goes_into_a_model(name) else "loader"
 
     def _goes_into_a_model(self, name: str) -> bool:
         """Whether it may mean an input, and a model is called with it."""
@@ -547,9 +553,10 @@ class Lender:
         inside = {id(part) for m in found for part in [*m.modules()][1:]}
         return [m for m in {id(m): m for m in found}.values() if id(m) not in inside]
 
-    def _criterion(self, _: str) -> Any:
+    def _criterion(self, name: str) -> Any:
         values = self.values
-        plain = _plainly(self.reading) and not (self.networks.given or self.elastic)
+        other = self.networks.given or self.elastic or name in self._known
+        plain = _plainly(self.reading) and not other
         if isinstance(values.criterion, nn.Module) and plain:
             return values.criterion
         return answers.Loss(values.criterion, values.criterion_of_each, self._answers)

@@ -20,7 +20,7 @@ from harness.sandbox.batches.loaders import OnBatch
 from harness.sandbox.frameworks import hooks, huggingface, packages
 from harness.sandbox.machine import arguments, cuda, devices, distributed, sharding
 from harness.sandbox.machine.spellings import install_spellings
-from harness.sandbox.names.table import table
+from harness.sandbox.names.table import table, words
 from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.shortening import declared_window
 from harness.sandbox.own.shrinking import evaluate_soon
@@ -317,15 +317,14 @@ class _Binding:
         start = first_use(self.tree, {*moments})
         loops = (s for s in self.tree.body[start:] if isinstance(s, ast.For | ast.While))
         loop = next(loops, None)
-        if start < len(self.tree.body) and not (
-            loop is not None and makes_updates(loop) and {*roles.values()} <= {"target", *MET}
-        ):
+        whole = {*roles.values()} <= {"target", *MET} or all("train" in words(n) for n in roles)
+        if start < len(self.tree.body) and not (loop is not None and makes_updates(loop) and whole):
             return False
         for name, role in roles.items():
-            whole = role == "target" or role in MET
-            found = self.lender.data.everything(role) if whole else self.lender.lend(name)
+            every = role in ("target", *MET) or (role == "input" and "train" in words(name))
+            found = self.lender.data.everything(role) if every else self.lender.lend(name)
             vars(self.module)[name] = found
-            if whole:
+            if every:
                 self.lender.notes.append(f"{name}: {role} of all samples")
         return True
 

@@ -156,7 +156,8 @@ def makes_updates(statement: ast.stmt) -> bool:
     """Whether each turn of a loop goes backward and steps, whatever else it does."""
     if not isinstance(statement, ast.For | ast.While):
         return False
-    plain = [s for s in statement.body if isinstance(s, ast.Expr | ast.Assign | ast.AugAssign)]
+    kinds = ast.Expr | ast.Assign | ast.AugAssign | ast.FunctionDef  # a closure for its step
+    plain = [s for s in statement.body if isinstance(s, kinds)]
     called = {
         node.func.attr
         for part in plain
