@@ -440,7 +440,7 @@ class ProgramReading:
             elif "views" in parts:
                 continue  # of two loaders at once
             others = {"output", "loss", "batch", "step", "epoch"}
-            if not {"input", "views", "target"} & {*parts} or others & {*parts}:
+            if not {"input", "views", "target", "targets"} & {*parts} or others & {*parts}:
                 continue
             found.setdefault(len(parts), tuple(_in_order(parts)))
         if not found and (places := self._places()):
@@ -449,10 +449,12 @@ class ProgramReading:
         return found
 
     def _part_of_a_row(self, element: ast.expr) -> str | None:
-        """What one place of a row holds: a pair in it are two views of the inputs."""
+        """What one place of a row holds: a pair in it are two views of the inputs, or two targets."""
         if isinstance(element, ast.Tuple | ast.List) and len(element.elts) == 2:
             names = {_spelt(e) for e in element.elts}
             inner = {self.table.part(name) for name in names}
+            if inner == {"target"}:
+                return "targets"
             return "views" if inner <= {"input", None} and not names & {"", "_"} else None
         return self.table.part(_spelt(element)) if _spelt(element) else None
 
@@ -702,6 +704,8 @@ def _in_order(parts: list[str | None]) -> list[str]:
     left = [p for p in ("input", "target", "mask") if p not in parts]
     if "views" in parts:
         left.remove("input")
+    if "targets" in parts:
+        left.remove("target")
     named = [p if p is not None else (left.pop(0) if left else "nothing") for p in parts]
     if "target" not in named and "mask" in named:
         named[named.index("mask")] = "target"  # ``img, mask`` of a segmentation
