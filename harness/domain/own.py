@@ -139,7 +139,7 @@ GAN = "gan"
 
 ADVERSARIES = (
     re.compile(r"\b(?:gen|generator|net_?g|G)\("),
-    re.compile(r"\b(?:critic|disc|discriminator|net_?d|D|C)\("),
+    re.compile(r"\b(?:critic|disc|discriminator|net_?d|D)\(|\bC\((?:fake|real)"),
 )
 """How a program shows that it calls both."""
 

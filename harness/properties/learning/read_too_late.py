@@ -6,16 +6,17 @@ all zero, or of no parameter.
 
 import ast
 import builtins
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.syntax import blocks, dotted, tree_of, walk
 
-MEASURES = frozenset({
-    "norm", "abs", "pow", "square", "detach", "data", "float", "std", "mean", "max", "sum", "view",
-    "flatten", "clone",
-})  # fmt: skip
+MEASURES = frozenset({"norm", "abs", "pow", "square", "std", "mean", "max", "sum"})
 """What is asked of a gradient by those who measure it."""
+
+SAME = re.compile(r"\.grad(?:\.(?:data|detach|float|double|clone|flatten|view))*$")
+"""A gradient, also in another form."""
 
 KNOWN = frozenset({*dir(builtins), "clip_grad_norm_", "get_total_norm"})
 """Functions of which it is known that they compute no gradient."""
@@ -34,7 +35,7 @@ class Reading:
     def measures(self, tree: ast.AST) -> bool:
         """Whether it asks a parameter's gradient for its size: ``p.grad.norm()``."""
         asked = (n for n in walk(tree) if isinstance(n, ast.Attribute) and n.attr in MEASURES)
-        owners = (dotted(n.value).removesuffix(".grad") for n in asked if _is_gradient(n.value))
+        owners = (SAME.split(of)[0] for n in asked if SAME.search(of := dotted(n.value)))
         return any(o in self.parameters or o.endswith((".weight", ".bias")) for o in owners)
 
 
@@ -88,18 +89,18 @@ def _parameters(tree: ast.Module) -> Iterator[str]:
 def _computes(tree: ast.AST, readers: set[str]) -> bool:
     """Whether gradients may be new after it: by a backward, or in what is not shown here."""
     own = any(
-        isinstance(n, ast.Attribute) and (n.attr in ("backward", "manual_backward") or _sets(n))
+        isinstance(n, ast.Attribute) and (n.attr in ("backward", "manual_backward") or _writes(n))
         for n in walk(tree)
     )
     return own or bool(_called(tree) - KNOWN - readers)
 
 
-def _is_gradient(node: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == "grad"
-
-
-def _sets(node: ast.Attribute) -> bool:
-    return node.attr == "grad" and isinstance(node.ctx, ast.Store)
+def _writes(node: ast.Attribute) -> bool:
+    """Whether it gives a gradient another value: ``p.grad = g``, ``p.grad.copy_(g)``."""
+    in_place = node.attr.endswith("_") and node.attr != "zero_" and SAME.search(dotted(node.value))
+    return bool(in_place) or (
+        isinstance(node.ctx, ast.Store) and SAME.search(dotted(node)) is not None
+    )
 
 
 def _called(tree: ast.AST) -> set[str]:
