@@ -125,7 +125,7 @@ class Fitting:
             n for c in type(instance).__mro__ for n in vars(c) if not lightning._is_library(c)
         }
         called = "self" in self._reading.called_plainly or "forward" in self._reading.mentioned
-        own = any(True for _ in instance.parameters())
+        own = any(True for _ in instance.parameters()) and "training_step" in defined
         if "forward" not in defined and (called or not own):
             model = getattr(instance, "as_posted", None) or values.model
             if not any(part is model for part in instance.modules()):
