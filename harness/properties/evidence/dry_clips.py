@@ -11,16 +11,22 @@ MORE = 2
 
 def ran_dry(before: Update, now: Update) -> bool:
     """Whether the same clipping calls were made, and one that had gradients before had none now."""
-    calls = [[c for c in clip_calls(u) if c.function.startswith("clip_")] for u in (before, now)]
-    if len(calls[0]) != len(calls[1]) or _present(now) < _present(before):
-        return False
-    return any(first.gradients > 0 == later.gradients for first, later in zip(*calls, strict=True))
+    return _is_dry([before, now])
 
 
 def stays_dry(updates: Sequence[Update]) -> bool:
-    """Whether a clip had gradients in the first update, and in none of at least three later ones."""
-    first, later = updates[:1], updates[1:]
-    return len(later) > MORE and all(ran_dry(first[0], one) for one in later)
+    """Whether one clip had gradients in the first update, and in none of at least three later ones."""
+    return len(updates) > MORE + 1 and _is_dry(updates)
+
+
+def _is_dry(updates: Sequence[Update]) -> bool:
+    calls = [[c for c in clip_calls(u) if c.function.startswith("clip_")] for u in updates]
+    if len({*map(len, calls)}) != 1 or any(_present(u) < _present(updates[0]) for u in updates):
+        return False
+    return any(
+        first.gradients > 0 and not any(c.gradients for c in later)
+        for first, *later in zip(*calls, strict=True)
+    )
 
 
 def _present(update: Update) -> int:

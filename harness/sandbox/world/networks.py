@@ -21,7 +21,7 @@ PART = re.compile(
 )
 """Words that mean a network, or a part of one."""
 
-OF_AN_OPTIMIZER = frozenset({"opt", "optim", "optimizer", "optimiser"})
+SAYS_OPTIMIZER = frozenset({"opt", "optim", "optimizer", "optimiser"})
 """Words of an optimizer's name that say nothing of its network."""
 
 
@@ -121,7 +121,7 @@ class Networks:
         found = [n for n in self.given if any(words(n)[0].startswith(w) for w in said)]
         if found or not self.policy:
             return found
-        side = policies.side_of(" ".join(said - OF_AN_OPTIMIZER))
+        side = policies.side_of(" ".join(w for w in words(name) if w not in SAYS_OPTIMIZER))
         return [n for n in self.given if side and policies.side_of(n) == side]
 
 
