@@ -20,8 +20,8 @@ context for autocast or synchronisation that is made and not entered; or a condi
 and asks by equality for NaN, where nothing else asks for it; or a gradient whose name is bound to
 something new that no line takes; or a second loop over an iterator of parameters, such as
 ``model.parameters()``, that was to change them; or gradients are measured between a clearing and the
-next backward. Or a step is due for the last batch of a
-pass by a condition that never holds, and the rest of a pass was lost.
+next backward. Or a clip had gradients in the first update and has none later. Or a step is due for
+the last batch of a pass by a condition that never holds, and the rest of a pass was lost.
 
 Masked by: training that works without what the statement was for. A function that nothing calls is
 not read, nor a cell of a notebook that ends with a value.
@@ -65,7 +65,7 @@ def judge(trace: Trace, _expectations: Expectations) -> Verdict:
 
 def _idle(probe: ProbeTrace) -> str | None:
     try:
-        found = without_effect(probe.program.source, probe.program.calls) or _none_left(probe)
+        found = without_effect(probe.program.source, probe.program.calls) or _in_vain(probe)
         last = never_the_last(probe.program.source) if _loses_a_rest(probe) else None
     except SyntaxError:
         return None
@@ -79,7 +79,8 @@ def _idle(probe: ProbeTrace) -> str | None:
     )
 
 
-def _none_left(probe: ProbeTrace) -> tuple[str, str] | None:
+def _in_vain(probe: ProbeTrace) -> tuple[str, str] | None:
+    """What finds nothing where it looks: gradients that were cleared, or parameters of an iterator."""
     early = read_too_late(probe.program.source)
     if early is not None:
         return (early, "gradients are measured after they were cleared; measure them before that")

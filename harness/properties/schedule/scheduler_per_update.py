@@ -119,8 +119,8 @@ def elsewhere(probe: ProbeTrace) -> Verdict | None:
     since = 0 if always else before or min((u.index for u in late), default=0)
     stepped = [u for u in probe.updates if u.index >= since and not u.skipped]
     rates = {u.learning_rates for u in stepped}
-    once = steps == 1 and len(stepped) < FEW
-    if not steps or (steps == 1 and always) or once or len(rates) != 1:
+    too_few = steps < 2 and (not steps or always or len(stepped) < FEW)
+    if too_few or len(rates) != 1:
         return None
     rate = max(stepped[0].learning_rates, default=0.0)
     return failed(
