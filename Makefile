@@ -17,7 +17,7 @@ WHOLE     := $(VENV)/.installed-whole
 PIP       := $(BIN)/python -m pip --quiet --quiet --no-input --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full check lint format bench quality kill-matrix docs extras site clean
+.PHONY: help run test test-full test-every check lint format bench quality kill-matrix docs extras site clean
 
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,8 +30,13 @@ run: $(BANK) ## the bank checks itself: every posted loop and every fix, on real
 test: $(DEV) ## the specification, in some three minutes on two cores (WORKERS=0: one process)
 	@exec $(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadfile $(ARGS)
 
-test-full: $(WHOLE) ## the same, whole corpora and what needs more; here nothing may be skipped
-	@exec $(BIN)/python -m pytest --full --numprocesses $(WORKERS) --maxprocesses 8 --dist loadfile $(ARGS)
+# Not the usual order, long tables first: the files that take minutes have few tests, and would be last.
+FULL := --numprocesses $(WORKERS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+test-full: $(WHOLE) ## the same, corpora and what needs more; here nothing may be skipped
+	@exec $(BIN)/python -m pytest --full $(FULL) $(ARGS)
+
+test-every: $(WHOLE) ## the same with every answer, seed and scenario: an hour, before a release
+	@exec $(BIN)/python -m pytest --every $(FULL) $(ARGS)
 
 check: lint test ## everything that has to be green: format, ruff, mypy, import rule, tests
 

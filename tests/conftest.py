@@ -1,7 +1,8 @@
-"""What all tests share: `--full`, under which everything runs and a skip is a failure; a server; what
+"""What all tests share: `--full`, under which corpora run and a skip is a failure; a server; what
 `hypothesis` may ask of a machine.
 
 Without ``--full`` the tests marked ``full`` are left out: what is left is the specification, in minutes.
+Without ``--every`` those marked ``every`` are, which are more of what the others are already.
 """
 
 from __future__ import annotations
@@ -116,9 +117,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--full", action="store_true", help="run the tests marked `full` too; a skip is a failure"
     )
+    parser.addoption(
+        "--every", action="store_true", help="the same, and the tests marked `every`: an hour"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.option.full |= config.option.every
     settings.load_profile("whole" if config.getoption("--full") else "specification")
 
 
@@ -127,6 +132,8 @@ def left_out(config: pytest.Config) -> dict[str, str]:
     reasons = {}
     if not config.getoption("--full"):
         reasons["full"] = "they run in `make test-full`"
+    if not config.getoption("--every"):
+        reasons["every"] = "they run in `make test-every`"
     if "HARNESS_REAL_MODEL" not in os.environ:
         reasons["model"] = "HARNESS_REAL_MODEL names no command of a language model"
     return reasons

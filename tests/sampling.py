@@ -1,4 +1,6 @@
-"""A corpus in `make test-full`, and a dozen of it in `make test`."""
+"""A corpus in `make test-full`, and a dozen of it in `make test`; in `make test-every` also what of it
+would be too much for each change.
+"""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -7,15 +9,24 @@ from typing import Any
 import pytest
 
 DOZEN = 12
+MARKS = {False: pytest.mark.full, True: pytest.mark.every}
 
 
 def sampled(
-    cases: Iterable[Any], size: int = DOZEN, named: Callable[[Any], str] | None = None
+    cases: Iterable[Any],
+    size: int = DOZEN,
+    named: Callable[[Any], str] | None = None,
+    seldom: Callable[[Any], bool] = lambda case: False,
 ) -> list[Any]:
-    """Cases of ``parametrize``: all but ``size`` of them, evenly spread, are marked ``full``."""
+    """Cases of ``parametrize``: all but ``size`` of them, evenly spread, are marked ``full``, and
+    ``every`` if they are to run seldom.
+    """
     every = list(cases)
     kept = kept_of(len(every), size)
-    return [_case(case, named, full=i not in kept) for i, case in enumerate(every)]
+    return [
+        _case(case, named, [] if i in kept else [MARKS[seldom(case)]])
+        for i, case in enumerate(every)
+    ]
 
 
 def kept_of(count: int, size: int) -> set[int]:
@@ -23,9 +34,8 @@ def kept_of(count: int, size: int) -> set[int]:
     return {i * count // size for i in range(size)}
 
 
-def _case(case: Any, named: Callable[[Any], str] | None, *, full: bool) -> Any:
+def _case(case: Any, named: Callable[[Any], str] | None, marks: list[pytest.MarkDecorator]) -> Any:
     values = case if isinstance(case, tuple) else (case,)
-    marks = [pytest.mark.full] if full else []
     return pytest.param(*values, marks=marks, id=named(case) if named else None)
 
 

@@ -13,8 +13,8 @@ from harness.report.words import and_not_run, sentences_not_run
 HEAD = """# The kill matrix
 
 `make kill-matrix` writes it into `build/kill-matrix.md`, and its first part, the summary, into
-`docs/`. A test asks that every scenario and operator stands there; `make test-full` runs
-`harness quality` and asks that nothing survives.
+`docs/`. A test asks that every scenario and operator stands there; `make test-every` runs
+`harness quality` and asks that nothing survives, `make test-full` on every fourth scenario.
 
 Every operator makes a right loop wrong in one way. It is applied to each scenario's reference
 wherever the scenario judges a property that names the fault, and to {extent}.
