@@ -5,7 +5,9 @@ from harness.domain.candidate import Candidate, NoCandidate
 from harness.domain.own import OWN, lent
 from harness.domain.proposal import AnswerToJudge, JudgedProgram, Proposal
 from harness.domain.scenario import Scenario
+from harness.domain.transcript import Transcript
 from harness.extraction import extract
+from harness.extraction.wishes import wishes_of
 from harness.properties.judging.places import story_around
 from harness.properties.own import own_settings
 from harness.trial import Probing, Trial
@@ -26,8 +28,15 @@ def proposal_of(asked: AnswerToJudge, scenario: Scenario, probing: Probing) -> P
         return Proposal(asked.turn, no_code=str(error))
     if isinstance(proposed, NoCandidate):
         return Proposal(asked.turn, no_code=proposed.reason)
+    if scenario.id == OWN:
+        wishes = wishes_of(_asked(asked.transcript))
+        proposed = tuple(c.model_copy(update={"wishes": wishes}) for c in proposed)
     programs = (_judged(candidate, scenario, asked.agent, probing) for candidate in proposed)
     return Proposal(asked.turn, tuple(programs))
+
+
+def _asked(transcript: Transcript) -> str:
+    return "\n\n".join(m.text for m in transcript.messages if m.role == "user")
 
 
 def _judged(

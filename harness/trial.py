@@ -12,6 +12,7 @@ from harness.domain.further import further_probes, with_further
 from harness.domain.grade import Grade, write_grade
 from harness.domain.instruments import Instruments
 from harness.domain.own import MANY_PASSES, further_regimes, on_a_rank_more
+from harness.domain.ragged import ragged_probe
 from harness.domain.recording import Recording
 from harness.domain.refitted import refitted
 from harness.domain.resumed import resumed_probe
@@ -151,7 +152,8 @@ class Trial:
         """
         place, first, seconds = self._fitting()
         added, more = self._observed(place, further_regimes(first[0]))
-        trace = Trace(probes=(*first, *added))
+        wishes = self._candidate.wishes
+        trace = Trace(probes=(*first, *added), wishes=wishes)
         allowed, name, wider = self._scenario.properties, self._agent, None
         settings, seconds = own_settings(trace), seconds + more
         if may_follow_the_ranks(trace, settings):
@@ -161,26 +163,33 @@ class Trial:
         grade = own_grade(trace, name, seconds, allowed, wider)
         if grade.code != "wrong" and self._waits(trace):
             last, more = self._observed(place, [MANY_PASSES])
-            longer = Trace(probes=(*trace.probes, *last))
+            longer = Trace(probes=(*trace.probes, *last), wishes=wishes)
             found = own_grade(longer, name, grade.seconds + more, allowed, wider)
             if found.code == "right" or ({*found.failed} and {*found.failed} <= SHOWN_LATER):
                 trace, grade = longer, found
-        if grade.code == "right":
-            convicting, more = self._further(place, settings.micro_batches, resumes=resumes)
+        if grade.code != "wrong":
+            window = settings.micro_batches if grade.code == "right" else None
+            convicting, more = self._further(place, window, resumes=resumes)
             if convicting:
-                trace = with_further(trace.probes, convicting)
+                trace = with_further(trace.probes, convicting, wishes)
                 grade = own_grade(trace, name, grade.seconds + more, allowed, wider)
         return trace, grade
 
     def _further(
-        self, place: Scenario, window: int, *, resumes: bool
+        self, place: Scenario, window: int | None, *, resumes: bool
     ) -> tuple[list[ProbeTrace], float]:
-        """What only convicts: a bad batch, where it asks for one, and what it goes on from."""
+        """What only convicts: targets of different numbers, where its message asks for each alike; and
+        of what looks right, with ``window`` micro-batches an update, a bad batch, and a second run.
+        """
         program = self._candidate.program
+        probes = [(place, ragged_probe(place, self._candidate.wishes))]
+        if window is not None:
+            probes.append((place, spoiled_probe(place, program, window)))
+            again = resumed_probe(place, program) if resumes and is_own_world(program) else None
+            probes += [again] if again is not None else []
         found: list[ProbeTrace] = []
-        spoiled, took = spoiled_probe(place, program, window), 0.0
-        again = resumed_probe(place, program) if resumes and is_own_world(program) else None
-        for where, probe in [(place, spoiled), *([again] if again is not None else [])]:
+        took = 0.0
+        for where, probe in probes:
             if probe is not None:
                 seen, seconds = self._observed(where, [probe])
                 found, took = [*found, *seen], took + seconds

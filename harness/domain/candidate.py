@@ -1,6 +1,7 @@
 """Code that an answer proposes, ready to run, or the reason why there is none."""
 
 from harness.domain.record import Record
+from harness.domain.wishes import Wishes
 
 
 class Candidate(Record):
@@ -12,6 +13,8 @@ class Candidate(Record):
     """Where it was found, for people: a file, or ``answer, block 2``."""
     folder: str = ""
     """Where it lies with files of its own that it may read; empty for an answer, which has none."""
+    wishes: Wishes = Wishes()
+    """What the message that it answers asks for."""
 
 
 class NoCandidate(Record):

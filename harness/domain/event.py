@@ -137,6 +137,10 @@ class Backward(Record):
     """The gradient that arrived at the one of these means that one arrived at, whatever the program
     made of its value; loss scale and injected factor included.
     """
+    weighed: tuple[tuple[float, int], ...] = ()
+    """For each of torch's losses over classes that a gradient arrived at: that of each target that
+    counts, loss scale and injected factor included, and how many these are.
+    """
     times_mean: float | None = None
     """What a mean of several numbers, of whatever loss, was multiplied by to make the one scalar that
     it started from, loss scale included.

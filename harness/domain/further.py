@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from harness.domain.graded import NAME as GRADED
 from harness.domain.graded import graded_probe
+from harness.domain.ragged import NAME as RAGGED
 from harness.domain.resumed import NAME as RESUMED
 from harness.domain.scenario import Probe, Scenario
 from harness.domain.spoiled import NAME as SPOILED
 from harness.domain.spoiled import spoiled_probe
 from harness.domain.trace import ProbeTrace, Trace
+from harness.domain.wishes import NOTHING, Wishes
 
 
 def further_probes(
@@ -23,12 +25,16 @@ def further_probes(
     return tuple(probe for probe in found if probe is not None)
 
 
-def with_further(probes: Sequence[ProbeTrace], further: Sequence[ProbeTrace]) -> Trace:
-    """The trace of all that was run."""
+def with_further(
+    probes: Sequence[ProbeTrace], further: Sequence[ProbeTrace], wishes: Wishes = NOTHING
+) -> Trace:
+    """The trace of all that was run. ``wishes``: what the message asks for."""
     named: Mapping[str, ProbeTrace] = {probe.probe: probe for probe in further}
     return Trace(
         probes=tuple(probes),
         spoiled=named.get(SPOILED),
         graded=named.get(GRADED),
         resumed=named.get(RESUMED),
+        ragged=named.get(RAGGED),
+        wishes=wishes,
     )

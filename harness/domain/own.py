@@ -24,11 +24,14 @@ class OwnClip(Record):
     """Its smallest threshold; infinite thresholds measure and do not count."""
     highest: float
     """Its largest threshold."""
+    asked_whole: bool = False
+    """Whether the message asks for the norm of the whole."""
 
     @property
     def is_global(self) -> bool:
-        """Whether one call bounds the norm of the whole gradient."""
-        return self.kind in ("norm", "norm by hand")
+        """Whether one call bounds the norm of the whole gradient, or should."""
+        whole = self.kind in ("norm", "norm by hand")
+        return whole or (self.asked_whole and self.kind == "norm by parts")
 
 
 class OwnSettings(Record):

@@ -15,6 +15,7 @@ from harness.domain.event import ScheduleCourse, TestEnded, UnheldParameter
 from harness.domain.record import Record
 from harness.domain.resumption import Resumption
 from harness.domain.update import Match, MicroBatch, ParameterMatch, Unfollowed, Update
+from harness.domain.wishes import Wishes
 
 __all__ = [
     "BackwardSeen",
@@ -51,6 +52,10 @@ class BackwardSeen(Record):
     times_own_mean: float | None = None
     """By what a mean that the program took itself was multiplied, loss scale taken out; ``None`` where
     its loss is none.
+    """
+    weighed: tuple[tuple[float, int], ...] = ()
+    """For each of torch's losses over classes that it reached: the weight of each target that counts,
+    loss scale taken out, and how many these are.
     """
     returned: bool = False
     """Whether the program got the gradients handed over (``torch.autograd.grad``) and may do with them
@@ -348,11 +353,17 @@ class Trace(Record):
     """The probe that takes up what it saved, where it was run (``harness.domain.resumed``). It can show
     a fault and nothing else.
     """
+    ragged: ProbeTrace | None = None
+    """The probe with different numbers of targets, where it was run (``harness.domain.ragged``). It can
+    show a fault and nothing else.
+    """
+    wishes: Wishes = Wishes()
+    """What the message that it answers asks for, where it is judged by its own settings."""
 
     @property
     def everything(self) -> tuple[ProbeTrace, ...]:
         """All probes that were run."""
-        further = (self.spoiled, self.graded, self.resumed)
+        further = (self.spoiled, self.graded, self.resumed, self.ragged)
         return (*self.probes, *(probe for probe in further if probe is not None))
 
     def probe(self, name: str | None) -> ProbeTrace | None:

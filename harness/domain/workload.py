@@ -163,6 +163,8 @@ class Language(WorkloadParameters):
     """Learning rate of the lent optimizer."""
     uneven: bool = False
     """Whether batches differ in size; a state that is carried on does not fit then."""
+    ragged: bool = False
+    """Whether rows end early, each batch in another way: later targets are -100, which none counts."""
 
 
 class Cnn(WorkloadParameters):

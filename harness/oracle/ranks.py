@@ -166,6 +166,7 @@ def _backwards(run: RankRun) -> tuple[BackwardSeen, ...]:
                     factor=_factor(event, loss),
                     mean_of=event.returned[0][0] if len(event.returned) == 1 else "",
                     times_own_mean=_times_own_mean(event),
+                    weighed=_weighed(event),
                     returned=event.function == "grad",
                     put_by_hand=at in run.holding and not left,
                     in_vain=at in run.in_vain,
@@ -195,6 +196,13 @@ def _times_own_mean(event: Backward) -> float | None:
     times = event.times_mean * (1.0 if event.seed is None else event.seed)
     times /= event.loss_scale or 1.0
     return times if math.isfinite(times) else None
+
+
+def _weighed(event: Backward) -> tuple[tuple[float, int], ...]:
+    """What each target of its losses counts."""
+    scale = event.injected * (event.loss_scale or 1.0)
+    found = ((each / scale, number) for each, number in event.weighed)
+    return tuple((each, number) for each, number in found if math.isfinite(each))
 
 
 def _scaler_calls(run: RankRun) -> tuple[ScalerSeen, ...]:

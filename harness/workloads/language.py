@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from harness.domain.workload import Language
+from harness.workloads.padded import IGNORED
 from harness.workloads.transformer import unique_prefixes
 from harness.workloads.workload import (
     Workload,
@@ -19,6 +20,9 @@ from harness.workloads.workload import (
 
 SIDE = 120
 """Rows and columns of the long text: as many, so that programs may cut either into chunks."""
+
+PARTS = (1.0, 0.3, 0.7, 0.5)
+"""Of the rows of successive batches, where these are ragged; ranks begin at others."""
 
 
 class LanguageWorkload(Workload):
@@ -47,7 +51,11 @@ class LanguageWorkload(Workload):
         p, source = self.parameters, generator(self.spec, 2, rank)
         sizes = batch_sizes(p)
         rows = self._text(sum(sizes), p.length + 1, source)
-        return cut(rows[:, :-1].clone(), rows[:, 1:].clone(), sizes)
+        batches = cut(rows[:, :-1].clone(), rows[:, 1:].clone(), sizes)
+        for at, batch in enumerate(batches if p.ragged else ()):
+            counted = PARTS[(at + 2 * rank) % len(PARTS)] * p.length
+            batch.target[:, max(2, int(counted)) :] = IGNORED
+        return batches
 
     def _text(self, rows: int, length: int, source: torch.Generator) -> Tensor:
         p = self.parameters
@@ -66,9 +74,10 @@ class LanguageWorkload(Workload):
 
     def sample_losses(self, output: Tensor, batch: WorkloadBatch) -> Tensor:
         """Mean over the tokens of each row. (n, T, V) -> (n,)"""
-        return nn.functional.cross_entropy(
-            output.transpose(1, 2), batch.target, reduction="none"
-        ).mean(dim=1)
+        losses = nn.functional.cross_entropy(
+            output.transpose(1, 2), batch.target, reduction="none", ignore_index=IGNORED
+        )
+        return losses.sum(dim=1) / (batch.target != IGNORED).sum(dim=1)
 
     def extra_names(self) -> Mapping[str, object]:
         """One long text, under the names that people give it."""

@@ -9,6 +9,7 @@ from harness.domain.scenario import PropertyRule
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict
 from harness.properties import judge_by
+from harness.properties.accumulation import no_batch_lost
 from harness.properties.learning.every_parameter_learns import ID as LEARNS
 from harness.properties.own.clipping import copied_clip, where_clipped
 from harness.properties.own.exchanged import BUILT_WHEN, beside_a_lent_optimizer
@@ -21,6 +22,8 @@ from harness.properties.own.rules import CLIPPING, is_ruined, rules
 from harness.properties.own.schedules import ID as SCHEDULE
 from harness.properties.own.schedules import MADE_FOR_THEM, counts_micro_batches, where_told
 from harness.properties.own.spoilt import carried_over, skipped_without_update, spoilt_for_good
+from harness.properties.own.weighed_rest import part_of_its_mean
+from harness.properties.own.weighed_targets import weighs_targets
 
 UNSHOWN_TRAINING = (
     "It restores states for training that it does not show; show the function that trains."
@@ -64,6 +67,7 @@ def own_grade(
         shown = _shows_training(settings, trace)
         verdicts = tuple(map(_not_accused if shown else _nothing_shown, verdicts))
     verdicts = where_fitted(verdicts, trace)
+    verdicts = as_the_message_asks(verdicts, trace, settings)
     verdicts = where_reached(verdicts, trace, allowed)
     grade = write_grade(OWN_SCENARIO, agent, verdicts, trace=trace, seconds=seconds)
     if grade.code != "inconclusive" or grade.reason is not None:
@@ -108,6 +112,26 @@ def frozen_on_purpose(verdict: Verdict, trace: Trace) -> Verdict:
         return verdict
     said = f"{len(still)} parameters require no gradient in any forward: the program froze them."
     return verdict.model_copy(update={"outcome": "inconclusive", "sentence": said})
+
+
+def as_the_message_asks(
+    verdicts: tuple[Verdict, ...], trace: Trace, settings: OwnSettings
+) -> tuple[Verdict, ...]:
+    """With the fail for targets, or a rest, that weigh otherwise than the message asks, or for a rest
+    that is lost although it asks for its use.
+    """
+    refused = weighs_targets(trace) or part_of_its_mean(trace) or _lost(trace, settings)
+    if refused is None:
+        return verdicts
+    return (*(v for v in verdicts if v.property != refused.property), refused)
+
+
+def _lost(trace: Trace, settings: OwnSettings) -> Verdict | None:
+    wanted = trace.wishes.rest_used or trace.wishes.rest_is_mean
+    if not (wanted and settings.accumulates):
+        return None
+    found = no_batch_lost.judge(trace, settings.expectations)
+    return found if found.outcome == "fail" else None
 
 
 def lent_its_step(trace: Trace) -> bool:

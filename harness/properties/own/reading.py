@@ -7,6 +7,7 @@ from harness.domain.clip_call import MEASURES, clip_calls
 from harness.domain.own import OwnClip, OwnSettings, objectives
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace, Update
+from harness.domain.wishes import Wishes
 from harness.properties.evidence.settings import (
     bounds_norm,
     bounds_values,
@@ -34,7 +35,7 @@ def own_settings(trace: Trace) -> OwnSettings:
     casts = Counter(m.autocast for u in updates for m in u.window)
     return OwnSettings(
         micro_batches=_most_frequent(map(gathered_by, probes)),
-        clip=_clip(updates, seen.threshold if says_that_it_clips(trace) else None),
+        clip=_clip(updates, seen.threshold if says_that_it_clips(trace) else None, trace.wishes),
         clip_moves=_moves(updates),
         measures_norm=any(c.limit is None or c.limit >= MEASURES for c in calls),
         optimizer=" and ".join(sorted({u.optimizer for u in updates if u.optimizer})),
@@ -77,7 +78,7 @@ def _own_loss(trace: Trace) -> bool:
     )
 
 
-def _clip(updates: Sequence[Update], threshold: float | None) -> OwnClip | None:
+def _clip(updates: Sequence[Update], threshold: float | None, wishes: Wishes) -> OwnClip | None:
     """How gradients are bounded. ``threshold``: the one norm of the whole gradient, however it is
     brought there.
     """
@@ -86,7 +87,8 @@ def _clip(updates: Sequence[Update], threshold: float | None) -> OwnClip | None:
     values = [c.limit for u in updates for c in clip_calls(u) if bounds_values(c) and c.limit]
     if norms:
         kind = "norm by parts" if threshold is None and any(map(_in_parts, updates)) else "norm"
-        return OwnClip(kind=kind, lowest=min(norms), highest=max(norms))
+        whole = wishes.whole_norm
+        return OwnClip(kind=kind, lowest=min(norms), highest=max(norms), asked_whole=whole)
     if values:
         return OwnClip(kind="value", lowest=min(values), highest=max(values))
     if threshold is None:

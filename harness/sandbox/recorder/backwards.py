@@ -10,6 +10,7 @@ from harness.domain.event import Backward
 from harness.sandbox.batches.callers import line_of_program
 from harness.sandbox.recorder.graphs import Graphs, Reached, times_mean
 from harness.sandbox.recorder.injected import again, argument, inputs_in, seeds_in
+from harness.sandbox.recorder.losses import Losses
 from harness.sandbox.recorder.tape import Blob, Tape, tensors_in
 from harness.sandbox.recorder.transforms import outside, unwrapped
 
@@ -30,8 +31,7 @@ class Backwards:
         tape: Tape,
         loss_scale: Callable[[], float | None],
         has_own: Callable[[], bool],
-        returned: Callable[[], tuple[tuple[str, float], ...]] = tuple,
-        arrived: Callable[[], float | None] = lambda: None,
+        losses: Losses | None = None,
         after: After = lambda *_: (),
     ) -> None:
         """``loss_scale``: the scale in force, ``None`` when no enabled scaler has been used.
@@ -40,15 +40,14 @@ class Backwards:
         layers the program exchanged, or parts of one that are trained apart; then what each backward
         adds is written too.
 
-        ``returned``: what torch's loss functions returned since it was asked before; ``arrived``: the
-        gradient that came back to the one of them.
+        ``losses``: what remembers what torch's loss functions returned.
 
         ``after``: told of each call that is over; returns tensors that belong to its event.
         """
         self._tape = tape
         self._has_own = has_own
         self._loss_scale = loss_scale
-        self._returned, self._arrived = returned, arrived
+        self._losses = losses or Losses()
         self._after = after
         self.graphs: Graphs | None = None
         """Who looks at what it goes through, if anybody does."""
@@ -143,8 +142,9 @@ class Backwards:
             covers=reached.covers,
             gradients_finite=self._tape.finite_gradients(),
             raised=raised,
-            returned=self._returned(),
-            arrived=self._arrived(),
+            returned=self._losses.take(),
+            arrived=self._losses.take_gradient(),
+            weighed=self._losses.take_weights(),
         )
 
     def _write(

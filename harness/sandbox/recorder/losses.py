@@ -30,6 +30,9 @@ the micro-batches of a window as well.
 """
 
 
+ALIKE = 1e-4
+"""How far apart gradients may be, relative to the largest, that are one and the same."""
+
 TAKES_OTHERS = {
     "cross_entropy": "SoftmaxBackward0",
     "nll_loss": "SoftmaxBackward0",
@@ -71,6 +74,7 @@ class Losses:
         """Nothing was returned yet."""
         self._returned: list[tuple[str, float]] = []
         self._arrived: list[float] = []
+        self._weighed: list[tuple[float, int]] = []
         self.shapes_are_its_own = False
         """Whether the program brings its data: what is lent may have other shapes than its reader's."""
         self.targets: deque[GraphNode] | None = None
@@ -96,6 +100,28 @@ class Losses:
         """
         arrived, self._arrived = self._arrived, []
         return arrived[0] if len(arrived) == 1 else None
+
+    def take_weights(self) -> tuple[tuple[float, int], ...]:
+        """For each loss that a gradient arrived at since the last time, the gradient at each of its
+        targets that counts, and how many these are. Without losses that weigh their targets otherwise.
+        """
+        taken, self._weighed = tuple(self._weighed), []
+        return taken
+
+    def _weigh(self, gradient: Tensor, counted: Tensor) -> None:
+        """``counted``: which targets count. (...)"""
+        number = int(counted.sum())
+        each = gradient.reshape(-1)
+        if gradient.dim():
+            each = gradient[counted] if gradient.shape == counted.shape else each[:0]
+            each = each[each != 0]  # a mask of the program's own
+            number = len(each)
+        if (
+            number
+            and len(each)
+            and float(each.max() - each.min()) <= ALIKE * float(each.abs().max())
+        ):
+            self._weighed.append((float(each[0]), number))
 
     def _looked_at(self, function: Callable[P, Tensor]) -> Callable[P, Tensor]:
         name = function.__name__
@@ -138,6 +164,10 @@ class Losses:
                     self._returned += [(function.__name__, value) for value in values]
                 if of and plain and plain[0] is result:
                     result.register_hook(lambda g: self._arrived.append(float(g.sum()) * of))
+                counted = _counted(function.__name__, args, kwargs)
+                if counted is not None and plain and plain[0] is result:
+                    share = 1 if reduction != "mean" else max(1, int(counted.sum()))
+                    result.register_hook(lambda g: self._weigh(g.detach() / share, counted))
             return result
 
         return wrapper
@@ -161,6 +191,18 @@ def _added_up(name: str, result: Tensor, args: tuple[Any, ...], kwargs: dict[str
     if target.is_floating_point():  # probabilities of classes
         return 0
     return int((target != kwargs.get("ignore_index", -100)).sum())
+
+
+def _counted(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor | None:
+    """Which targets of a loss count; ``None`` where they are no classes, or have weights."""
+    given = kwargs.get("target", args[1] if len(args) > 1 else None)
+    plain = unwrapped([given]) if isinstance(given, Tensor) else None
+    if not plain or name not in BY_CLASS or kwargs.get("weight") is not None:
+        return None
+    if len(args) > 2 or plain[0].is_floating_point():
+        return None
+    ignored: Any = kwargs.get("ignore_index", -100)
+    return torch.ne(plain[0].detach(), ignored)
 
 
 def _crossed(given: Tensor, target: object, reduction: object) -> str | None:

@@ -69,8 +69,7 @@ class Recorder:
             self.tape,
             self.scalers.loss_scale,
             lambda: self.forwards.unlike_the_workload or self.tape.large or self.forwards.brief,
-            losses.take,
-            losses.take_gradient,
+            losses,
             self.by_hand.after_backward,
         )
         self.backwards = backwards

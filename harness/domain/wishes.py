@@ -1,0 +1,20 @@
+"""What a user's message asks for beyond a program that is right by its own settings."""
+
+from harness.domain.record import Record
+
+
+class Wishes(Record):
+    """Requests that a question states in words, each of which a run can grant or refuse."""
+
+    each_target: bool = False
+    """Whether each target that counts is to weigh the same, whichever micro-batch or rank it is in."""
+    whole_norm: bool = False
+    """Whether the norm that is clipped is to be that of the whole gradient."""
+    rest_used: bool = False
+    """Whether the batches that are left over at the end of a pass are to be used, in that pass."""
+    rest_is_mean: bool = False
+    """Whether their update is to be their mean, and no smaller than that of others."""
+
+
+NOTHING = Wishes()
+"""What a message asks for that asks for nothing of this kind."""

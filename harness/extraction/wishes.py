@@ -1,0 +1,99 @@
+"""What a user's message asks for in words, as far as a run can grant or refuse it.
+
+What is not asked for in plain words is not asked for: each pattern names its subject and its demand.
+"""
+
+import re
+
+from harness.domain.wishes import Wishes
+from harness.extraction.deletions import FENCED
+
+_FEW = r"[^.?!;]{0,60}?"
+"""A few words of one sentence."""
+
+_TOKENS = r"(?:tokens?|labels|targets|characters)\b"
+
+_ALIKE = r"(?:the same|equal(?:ly)?|alike)"
+
+_BIG = r"(?:one|1|a|the|single|big\w*|large\w*|full|whole|same|real)[ -](?:\w+ ){0,2}?(?:batch|forward)"
+
+EACH_TARGET = (
+    rf"\b(?:mean|average|averaged|normali[sz]ed)\b{_FEW}\b(?:over|of|across|by)\W+all\b{_FEW}\b{_TOKENS}",
+    rf"\b(?:each|every|all)\b[^.?!;,]{{0,40}}?\b{_TOKENS}{_FEW}\b(?:counts?|weigh\w*)\b{_FEW}\b{_ALIKE}\b",
+    rf"\b(?:sum|total)\w*\b{_FEW}\W/\W{_FEW}{_TOKENS}",
+    rf"\b(?:sum|total)\w*\b{_FEW}\bdivided by{_FEW}\b(?:all|total|global){_FEW}{_TOKENS}",
+    rf"\b(?:exactly|same|equals?|identical)\b[^?!]{{0,120}}\b{_BIG}\b[^?!]{{0,60}}\bmean-over-tokens\b",
+    r"\bglobal (?:per-)?token[- ]mean\b",
+)
+"""That targets weigh the same: by their mean over all of them, or in so many words."""
+
+_LENGTHS = (
+    r"\b(?:different|differ\w*|variable|varying|var(?:y|ies))\b[^.?!]{0,30}\b(?:lengths?|tokens)\b"
+    r"|\b(?:lengths?|sequences)\b[^.?!]{0,30}\b(?:different|var(?:y|ies)|go from|range|all over)\b"
+    r"|\bpadd(?:ed|ing)\b[^.?!]{0,80}\b(?:length|-100)"
+)
+_SAME = rf"\b(?:equals?|equivalent|match(?:es)?|exactly|same)\b[^?!]{{0,160}}\b{_BIG}\b"
+_SAME_AFTER = rf"\b{_BIG}\b[^?!]{{0,200}}\b(?:equals?|equivalent|match(?:es)?|exactly)\b"
+_SIZES = r"\bbatch(?: size| of)? \d+[^!]{0,400}\b(?:equals?|equivalent|match(?:es)?|exactly)\b"
+
+_GATHERS = re.compile(r"\baccum|\bmicro[- ]?batch", re.IGNORECASE)
+
+WHOLE_NORM = (
+    r"\b(?:by|the|want|like|add|use|with)\W+(?:\w+\W+){0,2}?global\W+(?:\w+\W+)?norm\b",
+    r"\bglobal\W+(?:grad\w*\W+)?norm\W+clip",
+    r"\bclip\w*\b[^.?!;]{0,30}\b(?:total|joint|global|overall) (?:gradient )?norm\b",
+)
+"""That the norm of the whole is clipped."""
+
+_APART = re.compile(
+    r"\b(?:each|every|per)[- ](?:\w+ )?(?:layer|tensor|parameter|group|part|module|network|block)"
+    r"|\bseparately\b|\binstead of\b[^.?!]{0,20}global|\bnot\b[^.?!]{0,20}\bglobal",
+    re.IGNORECASE,
+)
+
+_REST = (
+    r"\b(?:left[ -]?overs?|rest|remain(?:der|ing)|tail|incomplete|partial|short(?:er)?"
+    r"|last (?:few|\w+ (?:batch|micro-batch)\w*|update|window|group|batch\w*))\b"
+)
+_NO_MATTER = re.compile(
+    rf"{_REST}[^?!]{{0,120}}\b(?:doesn't matter|does not matter|is fine|don't care|ok\b|whatever)"
+    r"|\bmultiple of\b|\bdivisible\b|\bdrop\w*\b[^.?!]{0,20}(?:last|trailing|incomplete|rest|tail)",
+    re.IGNORECASE,
+)
+_AVERAGED = (
+    r"(?:proper(?:ly)?,? (?:\w+ )?(?:mean|average\w*)|mean (?:loss )?(?:over|of) (?:the|those|its|them)"
+    r"|average\w* (?:over|of) (?:the|those|its|them)|averaged? properly|averaging of)"
+)
+REST_IS_MEAN = (
+    rf"{_REST}[^?!]{{0,160}}?\b{_AVERAGED}\b",
+    rf"\b{_AVERAGED}\b[^.?!]{{0,60}}{_REST}",
+)
+"""That the batches that are left over are averaged by their own number."""
+
+REST_USED = (
+    rf"{_REST}[^.?!]{{0,80}}\b(?:used|stepped|update|not (?:be )?(?:lost|thrown|dropped|wasted))\b",
+    rf"\b(?:use|step|keep)\b[^.?!]{{0,30}}{_REST}",
+    r"\b(?:don't|do not) want to (?:drop|lose|waste|throw)\b",
+)
+"""That they reach the optimizer in their own pass."""
+
+
+def wishes_of(question: str) -> Wishes:
+    """What is asked for beside and between the code of a message."""
+    said = " ".join(FENCED.sub(" ", question).replace("*", "").split())
+    return Wishes(
+        each_target=_says(EACH_TARGET, said) or _is_to_be_one_batch(said),
+        whole_norm=_says(WHOLE_NORM, said) and not _APART.search(said),
+        rest_used=_says(REST_USED, said) and not _NO_MATTER.search(said),
+        rest_is_mean=_says(REST_IS_MEAN, said) and not _NO_MATTER.search(said),
+    )
+
+
+def _says(patterns: tuple[str, ...], said: str) -> bool:
+    return any(re.search(pattern, said, re.IGNORECASE) for pattern in patterns)
+
+
+def _is_to_be_one_batch(said: str) -> bool:
+    """Whether rows of different lengths are gathered, and are to be as if they were one batch."""
+    several = re.search(_LENGTHS, said, re.IGNORECASE) and _GATHERS.search(said)
+    return bool(several) and _says((_SAME, _SAME_AFTER, _SIZES), said)
