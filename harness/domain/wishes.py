@@ -10,6 +10,8 @@ class Wishes(Record):
     """Whether each target that counts is to weigh the same, whichever micro-batch or rank it is in."""
     whole_norm: bool = False
     """Whether the norm that is clipped is to be that of the whole gradient."""
+    no_clip: bool = False
+    """Whether gradients are to be looked at and not clipped."""
     rest_used: bool = False
     """Whether the batches that are left over at the end of a pass are to be used, in that pass."""
     rest_is_mean: bool = False

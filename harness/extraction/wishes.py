@@ -47,17 +47,31 @@ WHOLE_NORM = (
 
 _APART = re.compile(
     r"\b(?:each|every|per)[- ](?:\w+ )?(?:layer|tensor|parameter|group|part|module|network|block)"
-    r"|\bseparately\b|\binstead of\b[^.?!]{0,20}global|\bnot\b[^.?!]{0,20}\bglobal",
+    r"|\bseparately\b|\badaptive\b|\bone layer\b"
+    r"|\binstead of\b[^.?!]{0,20}global|\bnot\b[^.?!]{0,20}\bglobal",
     re.IGNORECASE,
 )
 
+_WATCH = r"(?:log|watch|look|measure|see|monitor|plot|record|tensorboard)\w*"
+_UNCLIPPED = (
+    r"(?:no clipping,? (?:please|yet|\(yet\))|(?:don't|do not) want (?:to |any )?clip\w*"
+    r"|without (?:actually )?clipping)"
+)
+NO_CLIP = (
+    rf"\b{_WATCH}\b[^?!]{{0,120}}\b{_UNCLIPPED}",
+    rf"\b{_UNCLIPPED}[^?!]{{0,60}}\b{_WATCH}\b",
+)
+"""That gradients are looked at and not changed."""
+
 _REST = (
-    r"\b(?:left[ -]?overs?|rest|remain(?:der|ing)|tail|incomplete|partial|short(?:er)?"
-    r"|last (?:few|\w+ (?:batch|micro-batch)\w*|update|window|group|batch\w*))\b"
+    r"\b(?:left[ -]?overs?|remainder|rest(?= at the end| of the (?:epoch|batches|loader)| should)"
+    r"|(?:incomplete|partial|short(?:er)?|trailing|remaining|tail|last)(?: \w+)? "
+    r"(?:batch(?:es)?|micro-?batch(?:es)?|update|window|group)|last few)\b"
 )
 _NO_MATTER = re.compile(
     rf"{_REST}[^?!]{{0,120}}\b(?:doesn't matter|does not matter|is fine|don't care|ok\b|whatever)"
-    r"|\bmultiple of\b|\bdivisible\b|\bdrop\w*\b[^.?!]{0,20}(?:last|trailing|incomplete|rest|tail)",
+    r"|(?<!n't a )(?<!not a )\bmultiple of\b|(?<!not )(?<!n't )\bdivisible\b"
+    r"|\bdrop\w*\b[^.?!]{0,20}(?:last|trailing|incomplete|rest|tail)",
     re.IGNORECASE,
 )
 _AVERAGED = (
@@ -84,6 +98,7 @@ def wishes_of(question: str) -> Wishes:
     return Wishes(
         each_target=_says(EACH_TARGET, said) or _is_to_be_one_batch(said),
         whole_norm=_says(WHOLE_NORM, said) and not _APART.search(said),
+        no_clip=_says(NO_CLIP, said),
         rest_used=_says(REST_USED, said) and not _NO_MATTER.search(said),
         rest_is_mean=_says(REST_IS_MEAN, said) and not _NO_MATTER.search(said),
     )

@@ -7,9 +7,11 @@ from harness.domain.grade import Grade, write_grade
 from harness.domain.own import OWN_SCENARIO, OwnSettings
 from harness.domain.scenario import PropertyRule
 from harness.domain.trace import ProbeTrace, Trace
-from harness.domain.verdict import Verdict
+from harness.domain.verdict import Verdict, failed
 from harness.properties import judge_by
 from harness.properties.accumulation import no_batch_lost
+from harness.properties.diagnosis import training_unchanged
+from harness.properties.evidence.figures import number, show
 from harness.properties.learning.every_parameter_learns import ID as LEARNS
 from harness.properties.own.clipping import copied_clip, where_clipped
 from harness.properties.own.exchanged import BUILT_WHEN, beside_a_lent_optimizer
@@ -117,10 +119,15 @@ def frozen_on_purpose(verdict: Verdict, trace: Trace) -> Verdict:
 def as_the_message_asks(
     verdicts: tuple[Verdict, ...], trace: Trace, settings: OwnSettings
 ) -> tuple[Verdict, ...]:
-    """With the fail for targets, or a rest, that weigh otherwise than the message asks, or for a rest
-    that is lost although it asks for its use.
+    """With the fail for what the message asks otherwise: targets that weigh differently, a rest that
+    does or is lost, a clip where it wants none.
     """
-    refused = weighs_targets(trace) or part_of_its_mean(trace) or _lost(trace, settings)
+    refused = (
+        weighs_targets(trace)
+        or part_of_its_mean(trace)
+        or _lost(trace, settings)
+        or _clipped(trace, settings)
+    )
     if refused is None:
         return verdicts
     return (*(v for v in verdicts if v.property != refused.property), refused)
@@ -132,6 +139,17 @@ def _lost(trace: Trace, settings: OwnSettings) -> Verdict | None:
         return None
     found = no_batch_lost.judge(trace, settings.expectations)
     return found if found.outcome == "fail" else None
+
+
+def _clipped(trace: Trace, settings: OwnSettings) -> Verdict | None:
+    if not trace.wishes.no_clip or settings.clip is None:
+        return None
+    return failed(
+        training_unchanged.ID,
+        "The message asks for no clipping, and gradients are clipped at "
+        f"{show(settings.clip.lowest)}: a norm is measured with a limit of infinity, or with torch.nn.utils.get_total_norm.",
+        number("threshold", settings.clip.lowest),
+    )
 
 
 def lent_its_step(trace: Trace) -> bool:
