@@ -55,7 +55,7 @@ _APART = re.compile(
 _WATCH = r"(?:log|watch|look|measure|see|monitor|plot|record|tensorboard)\w*"
 _UNCLIPPED = (
     r"(?:no clipping,? (?:please|yet|\(yet\))|(?:don't|do not) want (?:to |any )?clip\w*"
-    r"|without (?:actually )?clipping)"
+    r"|without (?:actually )?clipping|no clipping,? and i (?:don't|do not) want any)"
 )
 NO_CLIP = (
     rf"\b{_WATCH}\b[^?!]{{0,120}}\b{_UNCLIPPED}",

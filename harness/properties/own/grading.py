@@ -147,7 +147,8 @@ def _clipped(trace: Trace, settings: OwnSettings) -> Verdict | None:
     return failed(
         training_unchanged.ID,
         "The message asks for no clipping, and gradients are clipped at "
-        f"{show(settings.clip.lowest)}: a norm is measured with a limit of infinity, or with torch.nn.utils.get_total_norm.",
+        f"{show(settings.clip.lowest)}: a norm is measured with a limit of infinity, or with "
+        "torch.nn.utils.get_total_norm.",
         number("threshold", settings.clip.lowest),
     )
 
