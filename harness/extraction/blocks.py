@@ -11,7 +11,7 @@ from harness.domain.record import Record
 from harness.domain.transcript import Transcript
 from harness.extraction.canonical import canonical
 from harness.extraction.diffs import DiffHunk, hunks, is_diff, is_patch
-from harness.extraction.listings import plain
+from harness.extraction.listings import at_margin, plain
 from harness.extraction.markers import labels, without_wrong_parts
 from harness.extraction.parsing import parsed
 from harness.extraction.retractions import replaced_by_the_next, takes_back
@@ -126,7 +126,7 @@ def _block(
 ) -> Block:
     if is_too_long(fence.content):
         return Block(index=index, turn=turn, code="", tree=None, problem=TOO_LONG)
-    listed = textwrap.dedent(plain(fence.content))
+    listed = at_margin(textwrap.dedent(plain(fence.content)))
     code = "\n".join(readings[0].code for readings in changes) or listed
     wrong = labels(code)
     rest = without_wrong_parts(code)

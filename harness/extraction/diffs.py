@@ -4,6 +4,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 from harness.extraction.parsing import parses
 
@@ -17,6 +18,7 @@ CONFLICT = re.compile(
     re.MULTILINE,
 )
 """Lines to search for and lines to put in their place, as tools for edits and git mark them."""
+_ADDED_IMPORT = re.compile(r"\+\s*(?:import|from)\s")
 _MARKED = re.compile(r"^(?:-(?!-)|\+(?!\+))")
 
 
@@ -28,13 +30,15 @@ class DiffHunk:
     """The lines that it replaces."""
     after: str
     """The lines that take their place."""
+    imports: str = ""
+    """Imports that are added above them, for the top of the file."""
 
     @property
     def code(self) -> str:
         """The same as code: with a body where the hunk ends at the head of a block, and with heads
         where it begins inside of one.
         """
-        after = textwrap.dedent(self.after)
+        after = self.imports + textwrap.dedent(self.after)
         last = next((line for line in reversed(after.split("\n")) if line.strip()), "")
         body = " " * (_margin(last) + 4) + "pass\n"
         ended = last.split("#")[0].rstrip().endswith(":")
@@ -87,6 +91,7 @@ def patched(posted: str, readings: tuple[DiffHunk, ...]) -> str | None:
     """The program with the hunk applied; ``None`` unless its old lines occur exactly once."""
     for hunk in readings:
         program = _applied(posted, hunk)
+        program = None if program is None else hunk.imports + program
         if program is not None and parses(program):
             return program
     return None
@@ -109,12 +114,26 @@ def _parts(text: str) -> Iterator[list[str]]:
 def _readings(lines: list[str]) -> Iterator[DiffHunk]:
     """With marks in a column of their own, in front of the code, or in place of a blank."""
     read: list[DiffHunk] = []
+    imports, lines = _imports_above(lines)
     for marked, plain in ((_cut, _cut), (_cut, _kept)):
         if plain is _cut and any(line[:1] not in (" ", "+", "-", "") for line in lines):
             continue
         before, after = (_side(lines, sign, marked, plain) for sign in "-+")
-        read.append(DiffHunk(*_dedented(before, after)))
+        read.append(DiffHunk(*_dedented(before, after), imports))
     yield from sorted(read, key=_likely)
+
+
+def _imports_above(lines: list[str]) -> tuple[str, list[str]]:
+    """Added imports in front of lines of a function or a class, where no import stands, and these
+    lines.
+    """
+    ahead = list(takewhile(lambda line: _ADDED_IMPORT.match(line) or not line.strip("+ "), lines))
+    rest = lines[len(ahead) :]
+    found = [line[1:].strip() for line in ahead if line.strip("+ ")]
+    first = next((line[1:] for line in rest if line[1:].strip()), "")
+    if not found or not first[:1].isspace():
+        return "", lines
+    return "\n".join([*found, ""]), rest
 
 
 def _likely(hunk: DiffHunk) -> tuple[bool, bool]:

@@ -8,6 +8,7 @@ from harness.extraction.parsing import parses
 _PROMPT = re.compile(r"\s*(?:>>> ?|In ?\[\d*\]: ?)(?P<code>.*)$")
 _GOES_ON = re.compile(r"\s*\.\.\.+:?(?: (?P<code>.*))?$")
 _ERROR = re.compile(r"\s*(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception)\b")
+_IMPORT = re.compile(r"(?:import|from)\s")
 _CELL_MAGIC = re.compile(r"%%(?:time|timeit|capture|prun|writefile|python3?)\b")
 _TIMED = re.compile(r"(\s*)%time (.*)$")
 _MAGIC = re.compile(r"(\s*)((?:[!?]|%(?!%)).*)$")
@@ -19,6 +20,20 @@ def plain(listing: str) -> str:
     lines = listing.translate(_NO_SPACE).split("\n")
     shown = "\n".join(_of_a_shell(lines) or lines)
     return shown if parses(textwrap.dedent(shown)) else _without_magics(shown)
+
+
+def at_margin(code: str) -> str:
+    """What is cut out of a class or a function under imports of its own, at the margin like these."""
+    if parses(code):
+        return code
+    lines = code.split("\n")
+    written = [i for i, line in enumerate(lines) if line.strip()]
+    first = next((i for i in written if not _IMPORT.match(lines[i])), None)
+    if first is None or not lines[first][0].isspace():
+        return code
+    body = textwrap.dedent("\n".join(lines[first:]))
+    moved = "\n".join([*lines[:first], body])
+    return moved if parses(moved) else code
 
 
 def _without_magics(cell: str) -> str:

@@ -73,29 +73,60 @@ def _fuzzy(hunk: DiffHunk, fuzz: int) -> DiffHunk:
 
 
 def _with_definitions(program: str, block: Block) -> str | None:
-    """With functions and classes that the block shows anew in place of the old ones, and before them
-    what else it defines; ``None`` where it shows none of the file's, or something that runs.
+    """With functions and classes that the block shows anew in place of the old ones, methods that are
+    new in the class of these, and before all what else it defines; ``None`` where it shows none of the
+    file's, or something that runs.
     """
     shown = block.tree.body if block.tree is not None and not block.taken_back else []
     known = {id(node): list(_definitions(program, node)) for node in shown}
-    further = [n for n in shown if not known[id(n)]]
-    if (
-        not all(isinstance(n, _DEFINES) for n in shown)
-        or max(map(len, known.values()), default=0) != 1
-    ):
+    old = [node for node in shown if known[id(node)]]
+    if not all(isinstance(n, _DEFINES) for n in shown) or any(len(known[id(n)]) > 1 for n in old):
+        return None
+    new = [n for n in shown if not known[id(n)] and _is_method(n)]
+    place = _of_methods(program, [known[id(n)][0] for n in old])
+    if (new and place is None) or not (old or new):
         return None
     lines = program.split("\n")
-    for node in shown:
-        for old in known[id(node)]:
-            margin = " " * old.col_offset
-            new = [margin + li if li else li for li in source_of(block.code, node).split("\n")]
-            lines[first_line(old) - 1 : old.end_lineno] = ["\n".join(new)] + [_GONE] * (
-                (old.end_lineno or 0) - first_line(old)
-            )
+    for node in old:
+        _put(lines, known[id(node)][0], source_of(block.code, node))
+    if place is not None:
+        _add_methods(lines, place, [source_of(block.code, node) for node in new])
+    further = [n for n in shown if not known[id(n)] and n not in new]
     first = min(first_line(n) for n in parsed(program).body if isinstance(n, DEFINITIONS))
     lines[first - 1 : first - 1] = [source_of(block.code, node) for node in further]
     program = "\n".join(line for line in lines if line is not _GONE)
     return program if parses(program) else None
+
+
+def _put(lines: list[str], old: ast.stmt, source: str) -> None:
+    """The new definition where the old one stands, in as many entries."""
+    gone = [_GONE] * ((old.end_lineno or 0) - first_line(old))
+    lines[first_line(old) - 1 : old.end_lineno] = [_moved(source, old.col_offset), *gone]
+
+
+def _add_methods(lines: list[str], place: ast.ClassDef, sources: list[str]) -> None:
+    """Behind the last statement of a class, in the entry of that line."""
+    last = (place.end_lineno or 0) - 1
+    while lines[last] is _GONE:
+        last -= 1
+    methods = [_moved(source, place.body[-1].col_offset) for source in sources]
+    lines[last] = "\n\n".join([lines[last], *methods])
+
+
+def _moved(source: str, margin: int) -> str:
+    return "\n".join(" " * margin + line if line else line for line in source.split("\n"))
+
+
+def _is_method(node: ast.stmt) -> bool:
+    """Whether a function is one of a class that is not shown around it."""
+    return isinstance(node, ast.FunctionDef) and [a.arg for a in node.args.args[:1]] == ["self"]
+
+
+def _of_methods(program: str, old: list[ast.stmt]) -> ast.ClassDef | None:
+    """The class of these methods, or the only class of the file where there are none."""
+    classes = [n for n in walk(parsed(program)) if isinstance(n, ast.ClassDef)]
+    meant = [c for c in classes if any(n in c.body for n in old)] if old else classes
+    return meant[0] if len(meant) == 1 else None
 
 
 def _definitions(program: str, shown: ast.stmt) -> Iterator[ast.stmt]:
