@@ -624,6 +624,8 @@ class Lender:
         if name in self.reading.summed_up and name not in self.reading.called:
             return 0
         role = self._of_a_policy(full) or self._known.get(full) or self._unless_called(name)
+        if name in SIZES and name not in self.reading.called and not self.reading.asked_of(full):
+            role = self._known.get(full) or SIZES[name]  # ``cfg.T``, and not ``y`` or ``t``
         section = (
             self._is_read_below(role, full) and (role in OBJECTS or name in SECTIONS) and proper
         )
