@@ -33,7 +33,9 @@ UNSHOWN_TRAINING = (
 
 NO_STEP = "It makes no optimizer step itself; show the loop that steps."
 
-IN_ORDER = frozenset({"gradients-start-fresh", "clip-before-step"})
+IN_ORDER = frozenset(
+    {"gradients-start-fresh", "clip-before-step", "unscaled-norm", "scaler-protocol"}
+)
 """Properties that fail by the order of calls, whatever the numbers are."""
 
 GIVEN = "loss-gets-what-it-takes"
