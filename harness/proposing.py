@@ -6,7 +6,9 @@ from harness.domain.own import OWN, lent
 from harness.domain.proposal import AnswerToJudge, JudgedProgram, Proposal
 from harness.domain.scenario import Scenario
 from harness.domain.transcript import Transcript
+from harness.domain.wishes import Wishes
 from harness.extraction import extract
+from harness.extraction.local_imports import without_local_imports
 from harness.extraction.wishes import wishes_of
 from harness.properties.judging.places import story_around
 from harness.properties.own import own_settings
@@ -30,9 +32,15 @@ def proposal_of(asked: AnswerToJudge, scenario: Scenario, probing: Probing) -> P
         return Proposal(asked.turn, no_code=proposed.reason)
     if scenario.id == OWN:
         wishes = wishes_of(_asked(asked.transcript))
-        proposed = tuple(c.model_copy(update={"wishes": wishes}) for c in proposed)
+        proposed = tuple(_as_asked(candidate, wishes) for candidate in proposed)
     programs = (_judged(candidate, scenario, asked.agent, probing) for candidate in proposed)
     return Proposal(asked.turn, tuple(programs))
+
+
+def _as_asked(candidate: Candidate, wishes: Wishes) -> Candidate:
+    """What is judged without a scenario: by what its message asks, and without the reader's files."""
+    alone = candidate.program if candidate.folder else without_local_imports(candidate.program)
+    return candidate.model_copy(update={"wishes": wishes, "program": alone})
 
 
 def _asked(transcript: Transcript) -> str:

@@ -71,6 +71,9 @@ USUAL = {3: ("input", "target", "mask"), 4: ("input", "target", "mask", "index")
 
 OF_GRAPHS: Mapping[str, Callable[[int], Any]] = {
     "batch": torch.arange,
+    "adj": torch.eye,
+    "adj_t": torch.eye,
+    "pos": lambda n: torch.ones(n, 3),
     "edge_index": lambda n: torch.arange(n).repeat(2, 1),
     "edge_attr": lambda n: torch.ones(n, 1),
     "edge_weight": torch.ones,
