@@ -10,6 +10,7 @@ from harness.domain.wishes import Wishes
 from harness.extraction import extract
 from harness.extraction.local_imports import without_local_imports
 from harness.extraction.wishes import wishes_of
+from harness.properties.evidence.windows import of_probe
 from harness.properties.judging.places import story_around
 from harness.properties.own import own_settings
 from harness.trial import Probing, Trial
@@ -39,8 +40,10 @@ def proposal_of(asked: AnswerToJudge, scenario: Scenario, probing: Probing) -> P
 
 def _as_asked(candidate: Candidate, wishes: Wishes) -> Candidate:
     """What is judged without a scenario: by what its message asks, and without the reader's files."""
-    alone = candidate.program if candidate.folder else without_local_imports(candidate.program)
-    return candidate.model_copy(update={"wishes": wishes, "program": alone})
+    if candidate.folder:
+        return candidate.model_copy(update={"wishes": wishes})
+    program, alone = map(without_local_imports, (candidate.program, candidate.alone))
+    return candidate.model_copy(update={"wishes": wishes, "program": program, "alone": alone})
 
 
 def _asked(transcript: Transcript) -> str:
@@ -54,6 +57,10 @@ def _judged(
     own = scenario.id == OWN
     trial = Trial(candidate, scenario, agent, probing)
     ran, trace, grade = trial.alone() if own else (candidate, *trial.in_scenario())
+    if own and candidate.alone and not any(map(of_probe, trace.probes)):
+        shown = candidate.model_copy(update={"program": candidate.alone, "alone": ""})
+        again = Trial(shown, scenario, agent, probing).alone()
+        ran, trace, grade = again if again[2].code != "inconclusive" else (ran, trace, grade)
     first = trace.probes[0].program
     alternative = Alternative(
         origin=candidate.origin,

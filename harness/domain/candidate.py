@@ -13,6 +13,8 @@ class Candidate(Record):
     """Where it was found, for people: a file, or ``answer, block 2``."""
     folder: str = ""
     """Where it lies with files of its own that it may read; empty for an answer, which has none."""
+    alone: str = ""
+    """The program without what the user posted around it, for where that cannot be run; or nothing."""
     wishes: Wishes = Wishes()
     """What the message that it answers asks for."""
 

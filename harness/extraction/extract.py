@@ -34,7 +34,11 @@ def extract(transcript: Transcript, scenario: Scenario) -> tuple[Candidate, ...]
     if scenario.id == OWN and (whole := _whole_file(transcript)) is not None:
         return (whole,)
     if scenario.id == OWN and (file := _posted_file(transcript)) is not None:
-        return file if isinstance(file, NoCandidate) else (file,)
+        said = _said(transcript, scenario)
+        if isinstance(file, NoCandidate):
+            return said if isinstance(said, tuple) and any(map(_trains, said)) else file
+        alone = said[0].program if isinstance(said, tuple) and _trains(said[0]) else ""
+        return (file.model_copy(update={"alone": alone}),)
     edited = program_in_files(transcript)
     if edited is None:
         return _said(transcript, scenario)
@@ -44,6 +48,10 @@ def extract(transcript: Transcript, scenario: Scenario) -> tuple[Candidate, ...]
         return left
     said = _said(since, scenario)
     return said if isinstance(said, tuple) else left
+
+
+def _trains(candidate: Candidate) -> bool:
+    return doing(parsed(candidate.program)).part
 
 
 def _whole_file(transcript: Transcript) -> Candidate | None:

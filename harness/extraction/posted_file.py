@@ -12,6 +12,7 @@ from harness.extraction.blocks import Block
 from harness.extraction.diffs import DiffHunk, patched
 from harness.extraction.names import DEFINITIONS
 from harness.extraction.parsing import first_line, parsed, parses, source_of
+from harness.extraction.posted_loop import with_loop
 from harness.extraction.retractions import replaced_by_the_next
 from harness.syntax import walk
 
@@ -29,7 +30,8 @@ def changed_file(blocks: tuple[Block, ...], posted: str) -> str | NoCandidate | 
         block, new = blocks[at], _next_if_new(blocks, at)
         at += 2 if new is not None else 1
         if new is None and not block.changes:
-            program = _with_definitions(program, block) or program
+            shown = _with_definitions(program, block) or with_loop(program, block)
+            program = shown or program
             continue
         after = _exchanged(program, block, new) if new else _with_hunks(program, block.changes)
         if after is None:

@@ -121,7 +121,7 @@ class Values:
             "beta1": 0.9, "beta2": 0.999,
             "interval": 10, "batch_size": p.batch_size, "total_steps": p.epochs * self.windows,
             "turns": max(1, p.batches // p.accumulation_steps), "steps_per_epoch": p.batches,
-            "all_batches": p.epochs * p.batches, "warmup": 2,
+            "all_batches": p.epochs * p.batches, "warmup": 2, "phase": 1,
             "seed": 0, "start": 0, "class": 0,
             "num_workers": 0, "ignore_index": -100, "probability": 0.0, "eps": 1e-8,
             "gamma": 0.9, "eta_min": 0.0, "patience": 3, "norm_type": 2.0, "dtype": torch.float16,

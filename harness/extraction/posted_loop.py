@@ -1,0 +1,116 @@
+"""A loop that an answer shows anew, in the place of the one that the user posted with what it needs.
+
+The posted code makes the optimizer, freezes what is frozen and has the schedule: a loop that is shown
+alone would be lent all of it.
+"""
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from harness.extraction.blocks import Block
+from harness.extraction.names import DEFINITIONS, bound_names, free_names, statements
+from harness.extraction.parsing import first_line, parsed, parses, source_of
+from harness.syntax import walk
+
+_IMPORTS = (ast.Import, ast.ImportFrom)
+
+
+def with_loop(program: str, block: Block) -> str | None:
+    """The posted program with the block's loop in place of its own; ``None`` where the block has none,
+    the program has no such loop once, or makes nothing that the block uses.
+    """
+    tree = block.tree
+    if tree is None or block.taken_back:
+        return None
+    new = [node for node in tree.body if isinstance(node, ast.For | ast.While)]
+    old = [pair for pair in _loops(program) if len(new) == 1 and _same(new[0], pair[1])]
+    if len(old) != 1 or not _uses_what_is_made(tree, *old[0]):
+        return None
+    changed = _put(program, block.code, tree, *old[0])
+    return changed if parses(changed) and changed != program else None
+
+
+def _loops(program: str) -> Iterator[tuple[list[ast.stmt], ast.For | ast.While]]:
+    """Every loop, with the statements that it stands among."""
+    for node in walk(parsed(program)):
+        found = getattr(node, "body", None)
+        body: list[ast.stmt] = found if isinstance(found, list) else []
+        for statement in body:
+            if isinstance(statement, ast.For | ast.While):
+                yield body, statement
+
+
+def _same(new: ast.For | ast.While, old: ast.For | ast.While) -> bool:
+    """Whether two loops go through the same names and do some of the same; what they go through may
+    differ.
+    """
+    if not (isinstance(new, ast.For) and isinstance(old, ast.For)):
+        return False
+    named = ast.unparse(new.target) == ast.unparse(old.target)
+    return named and bool(_calls(new) & _calls(old))
+
+
+def _calls(loop: ast.stmt) -> set[str]:
+    found = (n for n in walk(loop) if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call))
+    return {ast.dump(node) for node in found}
+
+
+def _uses_what_is_made(tree: ast.Module, around: list[ast.stmt], loop: ast.stmt) -> bool:
+    """Whether the posted code assigns, before its loop, what the block does not bind itself."""
+    before = around[: around.index(loop)]
+    made = {
+        name
+        for node in before
+        if isinstance(node, ast.Assign)
+        for name in bound_names(statements(ast.Module([node], [])))
+    }
+    return bool(made & free_names(statements(tree)))
+
+
+def _put(program: str, code: str, tree: ast.Module, around: list[ast.stmt], loop: ast.stmt) -> str:
+    """The block's statements where their likes stand, the rest of them before or behind the loop."""
+    lines, margin = program.split("\n"), " " * loop.col_offset
+    above: list[str] = []
+    behind = False
+    put: dict[int, list[str]] = {}
+    for node in tree.body:
+        source = source_of(code, node)
+        if isinstance(node, _IMPORTS) or (isinstance(node, DEFINITIONS) and margin):
+            above.append(source)
+            continue
+        is_loop = isinstance(node, ast.For | ast.While)
+        place = loop if is_loop else _like(node, around)
+        behind = behind or is_loop
+        at = around.index(place) if place is not None else None
+        key = at if at is not None else (around.index(loop) + (0.5 if behind else -0.5))
+        put.setdefault(int(key * 2), []).append(_indented(source, margin))
+    replaced = {2 * i: node for i, node in enumerate(around) if 2 * i in put}
+    for key in sorted(put, reverse=True):
+        text = "\n".join(put[key])
+        if key in replaced:
+            node = replaced[key]
+            lines[first_line(node) - 1 : node.end_lineno] = [text]
+        elif key < 2 * around.index(loop):
+            lines[first_line(loop) - 1 : first_line(loop) - 1] = [text]
+        else:
+            lines[loop.end_lineno or 0 : loop.end_lineno or 0] = [text]
+    return "\n".join([*above, *lines])
+
+
+def _like(node: ast.stmt, around: Sequence[ast.stmt]) -> ast.stmt | None:
+    """The posted statement that binds the same, or is the same."""
+    targets = _targets(node)
+    for old in around:
+        if (targets and _targets(old) == targets) or ast.dump(old) == ast.dump(node):
+            return old
+    return None
+
+
+def _targets(node: ast.stmt) -> str:
+    if isinstance(node, ast.Assign):
+        return " ".join(map(ast.unparse, node.targets))
+    return node.name if isinstance(node, DEFINITIONS) else ""
+
+
+def _indented(source: str, margin: str) -> str:
+    return "\n".join(margin + line if line else line for line in source.split("\n"))
