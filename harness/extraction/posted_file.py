@@ -12,7 +12,7 @@ from harness.extraction.blocks import Block
 from harness.extraction.diffs import DiffHunk, patched
 from harness.extraction.names import DEFINITIONS
 from harness.extraction.parsing import first_line, parsed, parses, source_of
-from harness.extraction.posted_loop import with_loop
+from harness.extraction.posted_loop import binds, with_loop, with_settings
 from harness.extraction.retractions import replaced_by_the_next
 from harness.syntax import walk
 
@@ -26,11 +26,15 @@ FUZZ = 3
 def changed_file(blocks: tuple[Block, ...], posted: str) -> str | NoCandidate | None:
     """The file after the answer; ``None`` where no block says which lines of it change."""
     program, at = posted, 0
+    put, left = False, set[str]()
     while at < len(blocks):
         block, new = blocks[at], _next_if_new(blocks, at)
         at += 2 if new is not None else 1
         if new is None and not block.changes:
-            shown = _with_definitions(program, block) or with_loop(program, block)
+            loop = with_loop(program, block)
+            put = put or loop is not None
+            shown = _with_definitions(program, block) or loop or with_settings(program, block)
+            left |= binds(block) if shown is None and not block.taken_back else set()
             program = shown or program
             continue
         after = _exchanged(program, block, new) if new else _with_hunks(program, block.changes)
@@ -38,7 +42,14 @@ def changed_file(blocks: tuple[Block, ...], posted: str) -> str | NoCandidate | 
             where = f"block {block.index + 1} of the answer"
             return NoCandidate(reason=f"what {where} changes does not stand in the file once")
         program = after
+    if put and left & _assigned(posted):
+        return None  # something that belongs to the loop has no place
     return program if program != posted else None
+
+
+def _assigned(program: str) -> set[str]:
+    nodes = (n for n in walk(parsed(program)) if isinstance(n, ast.Name))
+    return {n.id for n in nodes if isinstance(n.ctx, ast.Store)}
 
 
 def _next_if_new(blocks: tuple[Block, ...], at: int) -> Block | None:

@@ -26,8 +26,41 @@ def with_loop(program: str, block: Block) -> str | None:
     old = [pair for pair in _loops(program) if len(new) == 1 and _same(new[0], pair[1])]
     if len(old) != 1 or not _uses_what_is_made(tree, *old[0]):
         return None
-    changed = _put(program, block.code, tree, *old[0])
+    return _changed(program, _put(program, block.code, tree, *old[0]))
+
+
+def with_settings(program: str, block: Block) -> str | None:
+    """The posted program with what the block assigns anew, and before it what else it assigns; ``None``
+    where it does something else, or the program assigns none of it.
+    """
+    tree = block.tree
+    if tree is None or block.taken_back or not binds(block):
+        return None
+    if not all(isinstance(n, ast.Assign | ast.Import | ast.ImportFrom) for n in tree.body):
+        return None
+    for around in _bodies(program):
+        first = next((old for n in tree.body if (old := _like(n, around)) is not None), None)
+        if first is not None:
+            return _changed(program, _put(program, block.code, tree, around, first))
+    return None
+
+
+def binds(block: Block) -> set[str]:
+    """Names that a block assigns at its margin."""
+    nodes = block.tree.body if block.tree is not None else []
+    return {name for n in nodes if isinstance(n, ast.Assign) for name in _targets(n).split()}
+
+
+def _changed(program: str, changed: str) -> str | None:
     return changed if parses(changed) and changed != program else None
+
+
+def _bodies(program: str) -> Iterator[list[ast.stmt]]:
+    tree = parsed(program)
+    yield tree.body
+    for node in walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            yield node.body
 
 
 def _loops(program: str) -> Iterator[tuple[list[ast.stmt], ast.For | ast.While]]:

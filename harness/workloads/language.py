@@ -99,9 +99,9 @@ class TokenModel(nn.Module):
     def __init__(self, vocabulary: int, width: int) -> None:
         """``width``: of embeddings and state."""
         super().__init__()
-        self.encoder = nn.Embedding(vocabulary, width)
+        self.symbols = nn.Embedding(vocabulary, width)
         self.rnn = nn.LSTM(width, width, batch_first=True)
-        self.decoder = nn.Linear(width, vocabulary)
+        self.scores = nn.Linear(width, vocabulary)
 
     def init_hidden(self, *_: object) -> tuple[Tensor, Tensor]:
         """The state before the long text, whose columns are as many as its rows; batches that are
@@ -119,8 +119,8 @@ class TokenModel(nn.Module):
         across = input_ids.shape[1] == SIDE
         tokens = input_ids.t() if across else input_ids
         before = [_beginning(s, len(tokens)) for s in state if s is not None]
-        out, after = self.rnn(self.encoder(tokens), *before)
-        logits = self.decoder(out.transpose(0, 1) if across else out)
+        out, after = self.rnn(self.symbols(tokens), *before)
+        logits = self.scores(out.transpose(0, 1) if across else out)
         return (logits, after) if state else logits
 
 

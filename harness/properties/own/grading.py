@@ -33,10 +33,11 @@ UNSHOWN_TRAINING = (
 
 NO_STEP = "It makes no optimizer step itself; show the loop that steps."
 
-IN_ORDER = frozenset(
-    {"gradients-start-fresh", "clip-before-step", "unscaled-norm", "scaler-protocol"}
-)
+IN_ORDER = frozenset({"gradients-start-fresh", "clip-before-step"})
 """Properties that fail by the order of calls, whatever the numbers are."""
+
+OF_A_SCALE = frozenset({"unscaled-norm", "scaler-protocol"})
+"""Those that fail by the mark of a loss scale, which no number of what is lent has."""
 
 GIVEN = "loss-gets-what-it-takes"
 """The property of what a loss is handed."""
@@ -180,6 +181,7 @@ def where_fitted(verdicts: tuple[Verdict, ...], trace: Trace) -> tuple[Verdict, 
     if not any(MADE_TO_FIT in p.program.bound for p in trace.probes):
         return verdicts
     sure = IN_ORDER if _lent_one_optimizer(trace) else frozenset[str]()
+    sure |= OF_A_SCALE if _steps_one_optimizer(trace) else frozenset[str]()
     judged = (v for v in verdicts if v.property != GIVEN)
     return tuple(v if v.property in sure else _unfit(v) for v in judged)
 
@@ -188,6 +190,12 @@ def _lent_one_optimizer(trace: Trace) -> bool:
     """Whether nothing was guessed of which optimizer is for which network."""
     notes = {note for p in trace.probes for note in p.program.bound}
     return sum(note.endswith(": optimizer") for note in notes) <= 1
+
+
+def _steps_one_optimizer(trace: Trace) -> bool:
+    return len({u.optimizers for p in trace.probes for u in p.updates}) == 1 and all(
+        len(u.optimizers) <= 1 for p in trace.probes for u in p.updates
+    )
 
 
 def _unfit(verdict: Verdict) -> Verdict:
