@@ -34,9 +34,9 @@ def extract(transcript: Transcript, scenario: Scenario) -> tuple[Candidate, ...]
     if scenario.id == OWN and (whole := _whole_file(transcript)) is not None:
         return (whole,)
     if scenario.id == OWN and (file := _posted_file(transcript)) is not None:
-        said = _said(transcript, scenario)
         if isinstance(file, NoCandidate):
-            return said if isinstance(said, tuple) and any(map(_trains, said)) else file
+            return file
+        said = _said(transcript, scenario)
         alone = said[0].program if isinstance(said, tuple) and _trains(said[0]) else ""
         return (file.model_copy(update={"alone": alone}),)
     edited = program_in_files(transcript)

@@ -82,7 +82,7 @@ def _fuzzy(hunk: DiffHunk, fuzz: int) -> DiffHunk:
             if min(len(before), len(after)) > 1 and before[end].strip() == after[end].strip():
                 before.pop(end)
                 after.pop(end)
-    return DiffHunk("\n".join(before) + "\n", "\n".join(after) + "\n")
+    return DiffHunk("\n".join(before) + "\n", "\n".join(after) + "\n", hunk.imports)
 
 
 def _with_definitions(program: str, block: Block) -> str | None:

@@ -99,3 +99,106 @@ def test_a_change_that_has_no_place_is_run_for_nobody():
 
     assert isinstance(found, NoCandidate)
     assert "block 3" in found.reason
+
+
+METHODS = """\
+from torch import nn
+
+
+class Loop:
+    def __init__(self, model, optimizer):
+        self.model, self.optimizer = model, optimizer
+
+    def one(self, x, y):
+        self.optimizer.zero_grad()
+        nn.functional.mse_loss(self.model(x), y).backward()
+        self.optimizer.step()
+"""
+ONE = """\
+    def one(self, x, y):
+        self.optimizer.zero_grad()
+        self.loss(x, y).backward()
+        self.optimizer.step()
+"""
+LOSS = """\
+    def loss(self, x, y):
+        return nn.functional.mse_loss(self.model(x), y)
+"""
+
+
+def test_methods_that_are_new_go_into_the_class_of_those_that_change():
+    changed = run_of(fence(f"{LOSS}\n{ONE}", "python"), METHODS)
+
+    assert changed.index("self.loss(x, y)") < changed.index("def loss(self, x, y)")
+    compile(changed, "changed", "exec")
+    assert [line for line in changed.split("\n") if line.startswith("    def ")] == [
+        "    def __init__(self, model, optimizer):",
+        "    def one(self, x, y):",
+        "    def loss(self, x, y):",
+    ]
+
+
+def test_an_indented_method_may_stand_under_imports_at_the_margin():
+    changed = run_of(fence(f"from math import inf\n\n{ONE}", "python"), METHODS)
+
+    assert "self.loss(x, y)" in changed
+    assert changed.index("from math import inf") < changed.index("class Loop")
+
+
+def test_imports_that_a_diff_adds_above_a_method_go_to_the_top():
+    diff = (
+        "+from math import inf\n+\n     def one(self, x, y):\n-        self.optimizer.zero_grad()\n"
+    )
+    changed = run_of(fence(diff, "diff"), METHODS)
+
+    assert changed.startswith("from math import inf\n")
+    assert "zero_grad" not in changed
+
+
+LOOP = """\
+def main():
+    model = make_model()
+    for p in model.body.parameters():
+        p.requires_grad = False
+    opt = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=0.1)
+    for epoch in range(3):
+        for x, y in loader:
+            opt.zero_grad()
+            loss_fn(model(x), y).backward()
+            opt.step()
+"""
+SHOWN = """\
+for epoch in range(3):
+    if epoch == 1:
+        for p in model.body.parameters():
+            p.requires_grad = True
+    for x, y in loader:
+        opt.zero_grad()
+        loss_fn(model(x), y).backward()
+        opt.step()
+"""
+
+
+def test_a_loop_that_is_shown_anew_stands_below_what_the_posted_code_makes():
+    changed = run_of(fence(SHOWN, "python"), LOOP)
+
+    assert changed.startswith("def main():\n    model = make_model()\n")
+    assert changed.count("for epoch in range(3):") == 1
+    assert "        if epoch == 1:\n" in changed
+
+
+def test_what_a_loop_needs_and_the_posted_code_has_is_changed_in_its_place():
+    made = "opt = torch.optim.Adam(model.parameters())\n"
+    changed = run_of(f"{fence(made, 'python')}\n\nand\n\n{fence(SHOWN, 'python')}", LOOP)
+
+    assert "    opt = torch.optim.Adam(model.parameters())\n    for epoch" in changed
+    assert "SGD" not in changed
+
+
+def test_a_loop_beside_settings_without_a_place_is_taken_as_it_is_shown():
+    made = (
+        "for p in model.parameters():\n    p.requires_grad = True\nopt = make(model)\nprint(opt)\n"
+    )
+    changed = run_of(f"{fence(made, 'python')}\n\nand\n\n{fence(SHOWN, 'python')}", LOOP)
+
+    assert "def main" not in changed

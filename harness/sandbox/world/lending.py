@@ -214,11 +214,17 @@ class Lender:
             found.kind in ("numbers", "parts") or found.role in NEVER_CALLED
         ):
             return CALLED.get(found.role)
-        asked = self.reading.asked_of(name) if found.role == "optimizer" else frozenset()
+        return "settings" if self._are_settings(found, name) else self._by_use(found, name)
+
+    def _are_settings(self, found: NameEntry, name: str) -> bool:
+        """Whether ``opt`` or ``opts`` is what argparse returned: what no optimizer and no list has is
+        asked of it.
+        """
+        asked = self.reading.asked_of(name)
+        if found.role == "optimizers":
+            return any(not hasattr(list, a) for a in asked)
         more = any(not hasattr(torch.optim.Adam, a) and a not in OF_AN_OPTIMIZER for a in asked)
-        if more and not asked & {"step", "zero_grad"}:
-            return "settings"  # ``opt`` is what argparse returned
-        return self._by_use(found, name)
+        return found.role == "optimizer" and more and not asked & {"step", "zero_grad"}
 
     def _before_a_model(self, name: str) -> str | None:
         """What no table knows and a model is called with the result of: ``net(mel(x))``."""
