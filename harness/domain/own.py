@@ -154,7 +154,7 @@ ONE_NUMBER = re.compile(
 )
 """How a program shows that its model gives one column, and that its targets have none."""
 
-CUT = re.compile(r"\bdetach\(|@(?:torch\.)?no_grad\b")
+CUT = re.compile(r"\bdetach\(|\bno_grad\b")
 """How a program shows above its backward that it cuts the graph: whether it does so rightly, only the
 networks that it cuts can tell, and what is stretched to fit stands for none.
 """

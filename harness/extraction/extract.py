@@ -75,7 +75,7 @@ def _posted_file(transcript: Transcript) -> Candidate | NoCandidate | None:
         return None
     if not doing(parsed(posted)).part and any(p.doing.part for p in pieces_of(blocks, codes)):
         return None
-    found = changed_file(blocks, posted)
+    found = changed_file(blocks, posted, transcript.answer)
     if found is None or isinstance(found, NoCandidate):
         return found
     return Candidate(program=found, origin="the posted file, changed as the answer shows")

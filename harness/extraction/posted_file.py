@@ -12,7 +12,12 @@ from harness.extraction.blocks import Block
 from harness.extraction.diffs import DiffHunk, patched
 from harness.extraction.names import DEFINITIONS
 from harness.extraction.parsing import first_line, parsed, parses, source_of
-from harness.extraction.posted_loop import binds, with_loop, with_settings
+from harness.extraction.posted_loop import (
+    binds,
+    speaks_of_what_is_made,
+    with_loop,
+    with_settings,
+)
 from harness.extraction.retractions import replaced_by_the_next
 from harness.syntax import walk
 
@@ -23,8 +28,12 @@ FUZZ = 3
 """How many lines of context at either end of a change may differ from the file, and one more."""
 
 
-def changed_file(blocks: tuple[Block, ...], posted: str) -> str | NoCandidate | None:
-    """The file after the answer; ``None`` where no block says which lines of it change."""
+def changed_file(
+    blocks: tuple[Block, ...], posted: str, answer: str = ""
+) -> str | NoCandidate | None:
+    """The file after the answer; ``None`` where no block says which lines of it change, or a loop is
+    shown anew and its words change what is made for it.
+    """
     program, at = posted, 0
     put, left = False, set[str]()
     while at < len(blocks):
@@ -42,8 +51,8 @@ def changed_file(blocks: tuple[Block, ...], posted: str) -> str | NoCandidate | 
             where = f"block {block.index + 1} of the answer"
             return NoCandidate(reason=f"what {where} changes does not stand in the file once")
         program = after
-    if put and left & _assigned(posted):
-        return None  # something that belongs to the loop has no place
+    if put and (left & _assigned(posted) or speaks_of_what_is_made(posted, answer)):
+        return None
     return program if program != posted else None
 
 

@@ -5,11 +5,14 @@ alone would be lent all of it.
 """
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 
 from harness.extraction.blocks import Block
+from harness.extraction.deletions import sentences
 from harness.extraction.names import DEFINITIONS, bound_names, free_names, statements
 from harness.extraction.parsing import first_line, parsed, parses, source_of
+from harness.extraction.standing import changes
 from harness.syntax import walk
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
@@ -43,6 +46,16 @@ def with_settings(program: str, block: Block) -> str | None:
         if first is not None:
             return _changed(program, _put(program, block.code, tree, around, first))
     return None
+
+
+def speaks_of_what_is_made(posted: str, answer: str) -> bool:
+    """Whether the words of an answer change what the posted code makes, or give it anew."""
+    made = {name for body in _bodies(posted) for node in body for name in _targets(node).split()}
+    return any(
+        changes(said, name) or re.search(rf"`{re.escape(name)}\s*=[^=`]", said)
+        for said in sentences(answer)
+        for name in made
+    )
 
 
 def binds(block: Block) -> set[str]:

@@ -77,7 +77,7 @@ class _Standing:
         spoken = sentences(self.answer)
         if isinstance(part.node, ast.Assign | ast.AnnAssign) and part.defines:
             return any(_quotes(s, part) and re.search(r"\d", s) for s in spoken)
-        said = any(_changes(s, name) for s in spoken for name in part.binds)
+        said = any(changes(s, name) for s in spoken for name in part.binds)
         return said or self._other_arguments(part) or self._spliced(part)
 
     def _other_arguments(self, part: Statement) -> bool:
@@ -118,7 +118,7 @@ def _quotes(sentence: str, part: Statement) -> bool:
     return any(re.search(rf"`[^`]*\b{re.escape(name)}\b", sentence) for name in part.binds)
 
 
-def _changes(sentence: str, name: str) -> bool:
+def changes(sentence: str, name: str) -> bool:
     """Whether something is to be done to what is called so, and not to what stands beside it."""
     quoted = rf"`[^`]*\b{re.escape(name)}\b[^`]*`"
     within = r"(?i:in|inside|within|from|of|to)\b[^`]*"

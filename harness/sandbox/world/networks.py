@@ -36,7 +36,7 @@ class Networks:
         """
         self.given: dict[str, nn.Module] = {}
         asked = getattr(values.workload.parameters, "elastic", False)
-        self.elastic = bool(asked)
+        self.elastic = bool(asked) and not reading.builds_models
         """Whether each is a whole model that takes whatever it is given."""
         self.policy = False
         """Whether they are a policy and its critic."""
