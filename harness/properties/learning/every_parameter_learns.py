@@ -146,8 +146,8 @@ def never_fed(probe: ProbeTrace) -> Verdict | None:
 
 
 def lends_a_step(probe: ProbeTrace) -> bool:
-    """Whether it only steps an optimizer that it leaves to its reader: no batch, and no backward."""
-    lent = any(note.endswith(": optimizer") for note in probe.program.bound)
+    """Whether it only steps an optimizer, or for a model, of its reader's: no batch, and no backward."""
+    lent = any(note.endswith((": optimizer", ": model")) for note in probe.program.bound)
     return lent and not any(r.backwards or r.batches_yielded for r in probe.ranks)
 
 
