@@ -47,7 +47,8 @@ def test_a_right_script_is_right_and_its_settings_are_told(graded, tmp_path):
     assert (code, line["code"], line["scenario"]) == (0, "right", "own-settings")
     settings = line["settings"]
     assert (settings["micro_batches"], settings["optimizer"]) == (4, "AdamW")
-    assert settings["clip"] == {"kind": "norm", "lowest": 0.5, "highest": 0.5}
+    clip = {"kind": "norm", "lowest": 0.5, "highest": 0.5, "asked_whole": False}
+    assert settings["clip"] == clip
     assert line["lent"] == []
 
 
