@@ -423,13 +423,16 @@ def leaves_out(node: ast.AST) -> bool:
 
 @cache
 def is_here(package: str) -> bool:
-    """Whether a package is installed."""
+    """Whether a package is installed; of one that several distributions share (``google``), and of
+    which a part may be, nobody knows.
+    """
     if package in stdlib_module_names:
         return True
     try:
-        return find_spec(package) is not None
+        spec = find_spec(package)
     except (ImportError, ValueError):
         return False
+    return spec is not None and spec.origin is not None
 
 
 def is_real(package: str) -> bool:

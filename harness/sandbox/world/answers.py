@@ -135,7 +135,9 @@ class Answers:
         found = Fields()
         if any(self._table.part(f) == "loss" for f in fields):
             loss = self._criterion(output, self._target(inputs, target))
-            found |= {f: loss for f in fields if self._table.part(f) == "loss"}
+            losses = sorted(f for f in fields if self._table.part(f) == "loss")
+            losses.sort(key=lambda f: f != "loss")
+            found |= {f: another_loss(loss, output, place) for place, f in enumerate(losses)}
         found |= {f: output for f in fields if self._table.part(f) == "output"}
         return found if "logits" in found else Fields({**found, "logits": output})
 
