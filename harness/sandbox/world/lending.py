@@ -625,8 +625,9 @@ class Lender:
         made = self.table.role(rest, "objects") if makes else None
         if made in MADE:
             return f"{MAKER}{made}"
-        if called and found is not None and found.role == "scheduler":
-            return "effectless"  # it moves rates
+        other = {"scheduler": "effectless", "loss": "criterion"}  # it moves rates, it is computed
+        if called and found is not None and found.role in other:
+            return other[found.role]
         no_function = {"numbers", "parts"} if self.elastic else {"numbers"}
         if found is None or (called and (found.kind in no_function or found.role in OF_A_MODEL)):
             return None
