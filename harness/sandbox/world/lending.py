@@ -625,9 +625,8 @@ class Lender:
         made = self.table.role(rest, "objects") if makes else None
         if made in MADE:
             return f"{MAKER}{made}"
-        other = {"scheduler": "effectless", "loss": "criterion"}  # it moves rates, it is computed
-        if called and found is not None and found.role in other:
-            return other[found.role]
+        if called and found is not None and found.role == "scheduler":
+            return "effectless"  # it moves rates
         no_function = {"numbers", "parts"} if self.elastic else {"numbers"}
         if found is None or (called and (found.kind in no_function or found.role in OF_A_MODEL)):
             return None
