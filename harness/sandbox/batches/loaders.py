@@ -218,8 +218,10 @@ def leaves(batch: WorkloadBatch) -> Leaves:
 
 
 def mask(batch: WorkloadBatch) -> torch.Tensor:
-    """What counts of a batch: of its rows, and where these are of tokens, of each of them."""
-    if batch.inputs.is_floating_point() or batch.inputs.dim() != 2:
+    """What counts of a batch: of its rows, and where these are of tokens that have one class, of each
+    of them. Which tokens of a text count, its targets say.
+    """
+    if batch.inputs.is_floating_point() or batch.inputs.dim() != 2 or batch.target.dim() != 1:
         return batch.weights.clone()
     return batch.weights[:, None].expand(batch.inputs.shape).long()  # floats would be a state
 
