@@ -305,7 +305,7 @@ def _evidence(
         cut=_is_cut(one, program, seen.program),
         clears=part.mark is not None or not leaves_clearing_out(program),
     )
-    foreign = _goes_back_from_anothers(part, program) or _trains_a_guess(program)
+    foreign = _goes_back_from_anothers(part, program)
     if not _steps_itself(part) or program.is_completed or foreign or has_gaps(program):
         of_loop = replace(of_loop, faults=(), costs=(*of_loop.faults, *of_loop.costs))
     goes_back = "backward" in uses(tree_of(part.code)).calls
@@ -338,12 +338,6 @@ def _goes_back_from_anothers(part: Part, program: BlockInContext) -> bool:
     made = bound_names(statements(tree_of(part.code)))
     makes = any(table().role(name, "objects") in ("model", "optimizer") for name in made)
     return makes and goes_back_from(walk(program.tree), lent_names(program))
-
-
-def _trains_a_guess(program: BlockInContext) -> bool:
-    """Whether a model, an optimizer or data come from another section, where the page has several."""
-    roles = {table().role(name, "objects") for name in program.guessed}
-    return not roles.isdisjoint(("model", "optimizer", "loader"))
 
 
 def _steps_itself(part: Part) -> bool:
