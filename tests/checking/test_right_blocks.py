@@ -242,7 +242,7 @@ MOMENTUM = """
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)"""
 
 
-def test_what_a_loop_does_with_an_optimizer_of_another_section_fails_nothing(checked, tmp_path):
+def test_an_optimizer_of_another_section_that_holds_something_else_is_not_taken(checked, tmp_path):
     page = tmp_path / "page.md"
     sections = [("A point", ANOTHERS), ("Rows", ROWS), ("Momentum", MOMENTUM)]
     page.write_text("\n".join(f"## {t}\n\n```python{dedent(c)}\n```\n" for t, c in sections))
