@@ -24,6 +24,7 @@ FAILS = {
     "each-token-of-all-ranks-asked-alike-and-averaged-over-them-again": "ranks-agree",
     "each-token-of-all-ranks-asked-alike-and-the-mean-of-each-rank": "accumulation-equals-large-batch",
     "no-clip-wanted-and-one-made": "training-unchanged",
+    "two-losses-of-an-output-that-are-not-divided": "accumulation-equals-large-batch",
     "weights-of-two-losses-that-no-optimizer-holds": "every-parameter-learns",
     "a-closure-over-all-training-data-that-never-clears": "gradients-start-fresh",
     "one-graph-that-is-trained-on-as-a-whole-and-never-cleared": "gradients-start-fresh",

@@ -423,13 +423,16 @@ def leaves_out(node: ast.AST) -> bool:
 
 @cache
 def is_here(package: str) -> bool:
-    """Whether a package is installed."""
+    """Whether a package is installed; of one that several distributions share (``google``), and of
+    which a part may be, nobody knows.
+    """
     if package in stdlib_module_names:
         return True
     try:
-        return find_spec(package) is not None
+        spec = find_spec(package)
     except (ImportError, ValueError):
         return False
+    return spec is not None and spec.origin is not None
 
 
 def is_real(package: str) -> bool:
@@ -491,11 +494,14 @@ def _changed_by(node: ast.stmt) -> Iterator[str]:
 def _is_of_a_turn(node: ast.stmt) -> bool:
     """Whether it belongs to training: it calls for that, or reads a gradient."""
     reads = any(isinstance(n, ast.Attribute) and n.attr == "grad" for n in walk(node))
-    return reads or bool(_TRAINS & {last_of(n) for n in _called(node)})
+    called = {last_of(n) for n in _called(node)}
+    return reads or bool(_TRAINS & called) or any(table().role(n) == "training" for n in called)
 
 
 def _held_by(node: ast.stmt) -> Iterator[str]:
-    """``net`` of ``Adam(net.head.parameters())``."""
+    """``net`` of ``Adam(net.head.parameters())``, ``x`` of ``Adam([x])``."""
+    lists = (n for n in walk(node) if isinstance(n, ast.List))
+    yield from (e.id for n in lists for e in n.elts if isinstance(e, ast.Name))
     for called in _called(node):
         if last_of(called) in ("parameters", "named_parameters"):
             yield dotted(called).partition(".")[0]

@@ -30,6 +30,7 @@ _IMAGES = re.compile(r"3D \(unbatched\) or 4D \(batched\) input to conv2d|expect
 _TOKENS = re.compile(
     r"argument #1 'indices' to have one of the following scalar types: Long"
     r"|specify exactly one of input_ids"
+    r"|multi-target not supported|Expected input batch_size \(\d+\) to match target"  # one class a row
 )
 
 _LABELS = re.compile(
@@ -38,7 +39,7 @@ _LABELS = re.compile(
 )
 """What takes classes as targets, in rows that are no pictures."""
 
-_CHOOSES = re.compile(r"argmax\([^\n]*==")
+_CHOOSES = re.compile(r"argmax\([^\n]*==|\b\w*pred\w* ?== ?\w|\.eq\(")
 """How a program shows that it compares what a model chose with the targets."""
 
 FittedWorkload = tuple[str, dict[str, object]]
@@ -51,7 +52,7 @@ def fitted_to(place: Scenario, seen: ProbeTrace) -> Scenario | None:
     said = (ended.message or "") if ended.outcome == "raised" and not seen.updates else ""
     fitting = (
         _in_length(workload, ended)
-        or _in_classes(workload, ended, said)
+        or _in_classes(workload, ended)
         or _in_size(workload, said)
         or _of_pictures(workload, said)
         or _in_kind(said)
@@ -104,10 +105,12 @@ def _in_size(workload: WorkloadSpec, said: str) -> FittedWorkload | None:
     return None
 
 
-def _in_classes(workload: WorkloadSpec, ended: Program, said: str) -> FittedWorkload | None:
-    """The same with classes as targets, where what a model chose is compared with them."""
+def _in_classes(workload: WorkloadSpec, ended: Program) -> FittedWorkload | None:
+    """The same with classes as targets, where what a model chose is compared with them, be it after
+    its updates.
+    """
     chooses = workload.name == "mlp" and _CHOOSES.search(ended.source)
-    if not chooses or MISMATCH.search(said) is None:
+    if not chooses or ended.outcome != "raised" or MISMATCH.search(ended.message or "") is None:
         return None
     kept = workload.parameters.model_dump(include={"features", "outputs"})
     return "deep-residual", {**kept, "depth": 1}

@@ -50,7 +50,8 @@ _WARNS = re.compile(
     r"|fails?|failing|failure|errors?|raises?"
     r"|crash(?:es)?|(?:does|will|would) not work|(?:does|wo)n't work|leaks?|diverges?|explodes?"
     r"|naive|rationali[sz]ations?|slow|inefficient|OOM"
-    r"|NaN|instead of|not recommended|demonstrat\w+|reproduc\w+ the)\b|[❌✗✘🚫⛔🚨⚠]",
+    r"|NaN|instead of|not recommended|demonstrat\w+|reproduc\w+ the"
+    r"|review (?:this|my|the following))\b|[❌✗✘🚫⛔🚨⚠]",
     re.IGNORECASE,
 )
 

@@ -388,3 +388,13 @@ def test_a_class_of_a_package_that_is_not_here_takes_what_it_takes():
     text = "import {} as optim\noptimizer = optim.AdamW(learning_rate=3e-4)"
     assert told(text.format("no_such.optimizers"), "TypeError", said, 2) is None
     assert told(text.format("torch.optim"), "TypeError", said, 2) is not None
+
+
+def test_a_package_that_several_distributions_share_is_nobodys_to_import(tmp_path, monkeypatch):
+    (tmp_path / "shared_of_many" / "api").mkdir(parents=True)
+    monkeypatch.syspath_prepend(tmp_path)
+    said = "cannot import name 'trace' from 'shared_of_many' (unknown location)"
+    assert told("from shared_of_many import trace", "ImportError", said, 1) is None
+    said = "No module named 'shared_of_many.exporter'"
+    asked = "from shared_of_many.exporter import Exporter"
+    assert told(asked, "ModuleNotFoundError", said, 1) is None

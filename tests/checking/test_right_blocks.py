@@ -227,3 +227,24 @@ def test_what_a_sketch_lacks_is_its_readers_unless_it_claims_to_be_right(checked
     found = [block.status for block in checked(page).blocks]
 
     assert found == ["runs", "runs", "fault", "fails", "holds"]
+
+
+ANOTHERS = """
+    x = torch.tensor([0.0, 0.0], requires_grad=True)
+    optimizer = torch.optim.Adam([x], lr=1e-3)"""
+ROWS = """
+    for rows, labels in train_loader:
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(net(rows), labels)
+        loss.backward()
+        optimizer.step()"""
+MOMENTUM = """
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)"""
+
+
+def test_an_optimizer_of_another_section_that_holds_something_else_is_not_taken(checked, tmp_path):
+    page = tmp_path / "page.md"
+    sections = [("A point", ANOTHERS), ("Rows", ROWS), ("Momentum", MOMENTUM)]
+    page.write_text("\n".join(f"## {t}\n\n```python{dedent(c)}\n```\n" for t, c in sections))
+
+    assert [block.status for block in checked(page).blocks] == ["runs", "runs", "runs"]

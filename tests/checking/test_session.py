@@ -222,3 +222,17 @@ def test_an_input_that_a_page_makes_is_no_builtin():
 def test_an_input_that_no_page_makes_is_left_to_its_reader():
     (alone,) = page("print(net(input))")
     assert alone == "print(net(input))"
+
+
+def test_a_loop_that_trains_by_a_function_changes_nothing_that_is_taken():
+    made = "rows = [1, 2]"
+    *_, last = page(f"{made}\nfor epoch in rows:\n    train_epoch(rows)", "print(rows)")
+    assert last == f"{made}\nprint(rows)"
+
+
+def test_an_optimizer_holds_what_stands_in_its_list():
+    held = "x = torch.zeros(2, requires_grad=True)\noptimizer = Adam([x])"
+    *_, last = page(
+        f"import torch\nfrom torch.optim import Adam\n{held}", "net(rows)\noptimizer.step()"
+    )
+    assert "Adam" not in last

@@ -113,6 +113,8 @@ def test_marks_in_a_row_open_one_alternative():
         ("It trains as before:", False, False),
         ("A NaN gradient is clipped:", True, False),
         ("This raises:", True, True),
+        ("Review this training loop:", True, True),
+        ("Steps of a review:", False, False),
     ],
 )
 def test_the_subject_of_a_sentence_announces_no_failing_assertion(said, warned, failing):

@@ -209,12 +209,21 @@ def leaves(batch: WorkloadBatch) -> Leaves:
             "views": views(batch.inputs),
             "target": batch.target.clone(),
             "targets": (batch.target.clone(), batch.target.flip(0)),
-            "mask": batch.weights.clone(),
+            "mask": mask(batch),
             "index": torch.tensor(batch.samples),
             "count": int(batch.weights.sum()),
             "nothing": None,
         },
     )
+
+
+def mask(batch: WorkloadBatch) -> torch.Tensor:
+    """What counts of a batch: of its rows, and where these are of tokens that have one class, of each
+    of them. Which tokens of a text count, its targets say.
+    """
+    if batch.inputs.is_floating_point() or batch.inputs.dim() != 2 or batch.target.dim() != 1:
+        return batch.weights.clone()
+    return batch.weights[:, None].expand(batch.inputs.shape).long()  # floats would be a state
 
 
 def views(inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -229,7 +238,7 @@ def sample(batch: WorkloadBatch, row: int) -> Mapping[str, Any]:
         "views": views(batch.inputs[row]),
         "target": batch.target[row].clone(),
         "targets": (batch.target[row].clone(), batch.target[row - 1].clone()),
-        "mask": batch.weights[row].clone(),
+        "mask": mask(batch)[row],
         "index": batch.samples[row],
         "count": 1,
         "nothing": 0,

@@ -92,6 +92,10 @@ class Answers:
             output if isinstance(output, Tensor) and output.dim() else self.rows, None
         )
 
+    def target_among(self, batch: dict[str, Any]) -> Any:
+        """What stands in a batch for targets: ``compute_loss(outputs, batch)``."""
+        return next((v for n, v in batch.items() if self._table.part(n) == "target"), None)
+
     def loss_of(self, model: nn.Module, *args: Any, **keywords: Any) -> Any:
         """What a method of a model returns that computes its loss: ``model.loss(x, y)``."""
         inputs, target = self._sorted(args, keywords)
@@ -135,7 +139,9 @@ class Answers:
         found = Fields()
         if any(self._table.part(f) == "loss" for f in fields):
             loss = self._criterion(output, self._target(inputs, target))
-            found |= {f: loss for f in fields if self._table.part(f) == "loss"}
+            losses = sorted(f for f in fields if self._table.part(f) == "loss")
+            losses.sort(key=lambda f: f != "loss")
+            found |= {f: another_loss(loss, output, place) for place, f in enumerate(losses)}
         found |= {f: output for f in fields if self._table.part(f) == "output"}
         return found if "logits" in found else Fields({**found, "logits": output})
 
@@ -305,6 +311,8 @@ class Loss(nn.Module):
         output = output.get("logits") if isinstance(output, Fields) else output
         if isinstance(target, LentBatch):
             target = target.parts["target"]
+        elif isinstance(target, dict):
+            target = self._answers.target_among(target)
         if target is None:
             target = next(iter(keywords.values()), None)
         if target is None and not getattr(plain(output), "requires_grad", True):

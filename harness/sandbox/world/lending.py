@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from harness.sandbox.absent.inert import Inert, SilentProgress
+from harness.sandbox.batches.callers import ResultUse, frame_of_the_program
 from harness.sandbox.batches.loaders import Loader, OnBatch
 from harness.sandbox.batches.rows import Shape
 from harness.sandbox.batches.transitions import PARTS as MEMORY
@@ -301,6 +302,8 @@ class Lender:
         if met is not None:  # of a replay memory
             row = self.data.draw()
             return tuple(row.parts[part] for part in met)
+        if (made := self._made_of(names)) is not None:
+            return made
         tensors = [one for one in given if isinstance(one, Tensor)]
         is_a_model = "." not in name and len(tensors) == len(given) > 0
         if not self.elastic or is_a_model:
@@ -363,7 +366,7 @@ class Lender:
     def of(self, role: str, name: str) -> Any:
         """The object for a role."""
         if role.startswith(MAKER):
-            return self._maker(role.removeprefix(MAKER), name)
+            return self._maker(role.removeprefix(MAKER), name, apart=True)
         if self._comes_later(role):
             return LATE
         if self.values.parts and role in ROLES:
@@ -420,10 +423,22 @@ class Lender:
         reading = self.reading
         return any(reading.is_a(cls, "LightningModule") for cls in reading.classes)
 
-    def _maker(self, role: str, name: str) -> Callable[..., Any]:
-        """A function or class that is not shown, and makes what its name says."""
+    def _made_of(self, names: tuple[str, ...]) -> tuple[Any, ...] | None:
+        """What the names say to which a result is given in parts: ``model, tokenizer = load(args)``."""
+        roles = [self.table.role(n, "objects") or "" for n in names]
+        if not {*roles} & MADE or "" in roles:
+            return None
+        return tuple(self._maker(role, n)() for role, n in zip(roles, names, strict=True))
+
+    def _maker(self, role: str, name: str, *, apart: bool = False) -> Callable[..., Any]:
+        """A function or class that is not shown, and makes what its name says; ``apart``: or several
+        things.
+        """
 
         def made(*_: Any, **__: Any) -> Any:
+            use = ResultUse(frame_of_the_program() if apart else None)
+            if (several := self._made_of(use.names) if use.apart else None) is not None:
+                return several
             if role == "model" and self.lightning_module is not None and not self._shows_module():
                 return self.lightning_module()
             found = self.of(role, name)

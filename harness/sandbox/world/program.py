@@ -112,7 +112,7 @@ def _names(lender: Lender, tree: ast.Module) -> Iterator[None]:
         role = lender.role(name)
         if role == "loader" and _is_a_tensor(tree, name):
             role = table().part(name)
-        starts = role in COUNTED and counts(tree, name)
+        starts = role in COUNTED and counts(tree, name, scaled=role != "loss")
         raise NameScouted(name, "start" if starts else role or "") from error
 
 
@@ -124,9 +124,13 @@ def _is_a_tensor(tree: ast.Module, name: str) -> bool:
     return has and name not in passed_over
 
 
-def counts(tree: ast.Module, name: str) -> bool:
-    """Whether a program counts or sums up in a name, or subtracts it: it starts with 0."""
+def counts(tree: ast.Module, name: str, *, scaled: bool = True) -> bool:
+    """Whether a program counts or sums up in a name, or subtracts it: it starts with 0. ``scaled``:
+    also where it multiplies or divides it.
+    """
     for node in walk(tree):
+        if not scaled and isinstance(getattr(node, "op", None), ast.Div | ast.Mult):
+            continue
         match node:
             case ast.AugAssign(target=ast.Name(id=found)) if found == name:
                 return True

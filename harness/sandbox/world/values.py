@@ -131,7 +131,8 @@ class Values:
             "rank": self.rank, "local_rank": self.rank, "world_size": self.world_size,
             "best": 0.0, "shown": 1,
             "device": Device(self.rank),
-            "device_type": "cuda", "cpu": CPU, "outputs": getattr(p, "outputs", 1),
+            "device_type": "cuda", "cpu": CPU,
+            "outputs": getattr(p, "outputs", getattr(p, "vocabulary", 1)),
         }  # fmt: skip
         if role in found:
             return found[role]
