@@ -108,6 +108,11 @@ class Losses:
         taken, self._weighed = tuple(self._weighed), []
         return taken
 
+    def _weigh_later(self, result: Tensor, reduction: str, counted: Tensor | None) -> None:
+        if counted is not None:
+            share = 1 if reduction != "mean" else max(1, int(counted.sum()))
+            result.register_hook(lambda g: self._weigh(g.detach() / share, counted))
+
     def _weigh(self, gradient: Tensor, counted: Tensor) -> None:
         """``counted``: which targets count. (...)"""
         number = int(counted.sum())
@@ -164,10 +169,8 @@ class Losses:
                     self._returned += [(function.__name__, value) for value in values]
                 if of and plain and plain[0] is result:
                     result.register_hook(lambda g: self._arrived.append(float(g.sum()) * of))
-                counted = _counted(function.__name__, args, kwargs)
-                if counted is not None and plain and plain[0] is result:
-                    share = 1 if reduction != "mean" else max(1, int(counted.sum()))
-                    result.register_hook(lambda g: self._weigh(g.detach() / share, counted))
+                if plain and plain[0] is result:
+                    self._weigh_later(result, reduction, _counted(function.__name__, args, kwargs))
             return result
 
         return wrapper
