@@ -5,6 +5,7 @@ that has no one place is a reason why nothing can be run: half a repair is judge
 """
 
 import ast
+import textwrap
 from collections.abc import Iterator
 
 from harness.domain.candidate import NoCandidate
@@ -123,7 +124,10 @@ def _with_definitions(program: str, block: Block) -> str | None:
 def _put(lines: list[str], old: ast.stmt, source: str) -> None:
     """The new definition where the old one stands, in as many entries."""
     gone = [_GONE] * ((old.end_lineno or 0) - first_line(old))
-    lines[first_line(old) - 1 : old.end_lineno] = [_moved(source, old.col_offset), *gone]
+    lines[first_line(old) - 1 : old.end_lineno] = [
+        textwrap.indent(source, " " * old.col_offset),
+        *gone,
+    ]
 
 
 def _add_methods(lines: list[str], place: ast.ClassDef, sources: list[str]) -> None:
@@ -131,12 +135,8 @@ def _add_methods(lines: list[str], place: ast.ClassDef, sources: list[str]) -> N
     last = (place.end_lineno or 0) - 1
     while lines[last] is _GONE:
         last -= 1
-    methods = [_moved(source, place.body[-1].col_offset) for source in sources]
+    methods = [textwrap.indent(source, " " * place.body[-1].col_offset) for source in sources]
     lines[last] = "\n\n".join([lines[last], *methods])
-
-
-def _moved(source: str, margin: int) -> str:
-    return "\n".join(" " * margin + line if line else line for line in source.split("\n"))
 
 
 def _is_method(node: ast.stmt) -> bool:

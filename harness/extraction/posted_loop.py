@@ -6,6 +6,7 @@ alone would be lent all of it.
 
 import ast
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 
 from harness.extraction.blocks import Block
@@ -129,7 +130,7 @@ def _put(program: str, code: str, tree: ast.Module, around: list[ast.stmt], loop
         behind = behind or is_loop
         at = around.index(place) if place is not None else None
         key = at if at is not None else (around.index(loop) + (0.5 if behind else -0.5))
-        put.setdefault(int(key * 2), []).append(_indented(source, margin))
+        put.setdefault(int(key * 2), []).append(textwrap.indent(source, margin))
     replaced = {2 * i: node for i, node in enumerate(around) if 2 * i in put}
     for key in sorted(put, reverse=True):
         text = "\n".join(put[key])
@@ -156,7 +157,3 @@ def _targets(node: ast.stmt) -> str:
     if isinstance(node, ast.Assign):
         return " ".join(map(ast.unparse, node.targets))
     return node.name if isinstance(node, DEFINITIONS) else ""
-
-
-def _indented(source: str, margin: str) -> str:
-    return "\n".join(margin + line if line else line for line in source.split("\n"))

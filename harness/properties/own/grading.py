@@ -72,7 +72,7 @@ def own_grade(
         shown = _shows_training(settings, trace)
         verdicts = tuple(map(_not_accused if shown else _nothing_shown, verdicts))
     verdicts = where_fitted(verdicts, trace)
-    verdicts = as_the_message_asks(verdicts, trace, settings)
+    verdicts = as_the_message_asks(verdicts, trace, settings, allowed)
     verdicts = where_reached(verdicts, trace, allowed)
     grade = write_grade(OWN_SCENARIO, agent, verdicts, trace=trace, seconds=seconds)
     if grade.code != "inconclusive" or grade.reason is not None:
@@ -120,10 +120,13 @@ def frozen_on_purpose(verdict: Verdict, trace: Trace) -> Verdict:
 
 
 def as_the_message_asks(
-    verdicts: tuple[Verdict, ...], trace: Trace, settings: OwnSettings
+    verdicts: tuple[Verdict, ...],
+    trace: Trace,
+    settings: OwnSettings,
+    allowed: Sequence[PropertyRule],
 ) -> tuple[Verdict, ...]:
     """With the fail for what the message asks otherwise: targets that weigh differently, a rest that
-    does or is lost, a clip where it wants none.
+    does or is lost, a clip where it wants none. What its author means to fail stays allowed.
     """
     refused = (
         weighs_targets(trace)
@@ -131,7 +134,7 @@ def as_the_message_asks(
         or _lost(trace, settings)
         or _clipped(trace, settings)
     )
-    if refused is None:
+    if refused is None or refused.property in {rule.id for rule in allowed}:
         return verdicts
     return (*(v for v in verdicts if v.property != refused.property), refused)
 

@@ -22,8 +22,8 @@ MISFIT = (RuntimeError, ValueError, IndexError, TypeError)
 
 MOST_DIMS = 5
 
-CLASSES, SPOKEN, LEAST = 6, 3, 8
-"""Symbols and length of a spoken text, and places that a convolution goes over at least."""
+CLASSES, SPOKEN = 6, 3
+"""Symbols and length of a spoken text."""
 
 
 class Elastic(TorchFunctionMode):
@@ -98,16 +98,6 @@ def _classes(given: list[Any], named: dict[str, Any]) -> None:
     (given if place == 1 else named)[place] = fitted
 
 
-def _places(given: list[Any], _: dict[str, Any]) -> None:
-    """Indices of rows, one for each row that is given."""
-    given[0] = _indices(given[0] if given[0].is_floating_point() else given[0].float(), given[1])
-
-
-def _indices(value: Tensor, weight: Tensor) -> Tensor:
-    first = value.reshape(len(value), -1)[:, 0] if value.dim() else value.reshape(1)
-    return (first * 100).long().remainder(len(weight))
-
-
 def _sounds(given: list[Any], named: dict[str, Any]) -> Tensor:
     """Outputs over time, and texts that are shorter than these; the lengths of all."""
     value = given[0].float()
@@ -119,22 +109,6 @@ def _sounds(given: list[Any], named: dict[str, Any]) -> Tensor:
     heard, said = (torch.full((over.shape[1],), n) for n in (len(over), SPOKEN))
     mean = torch.nn.functional.ctc_loss(over, texts, heard, said)
     return mean * over.shape[1] if named.get("reduction") == "sum" else mean
-
-
-def _filtered(given: list[Any], _: dict[str, Any]) -> None:
-    """Rows with as many channels, and as many places, as a convolution takes."""
-    value, weight = given[0].float(), given[1]
-    sides = [max(2 * side, LEAST) for side in weight.shape[2:]]
-    fits = value.dim() == weight.dim() and min(value.shape[2:]) >= max(weight.shape[2:])
-    sides = [*value.shape[2:]] if fits else sides
-    given[0] = stretched(value, (len(value), weight.shape[1], *sides))
-
-
-def _normal(given: list[Any], _: dict[str, Any]) -> None:
-    """Rows as wide as what they are normalised by."""
-    value, shape = given[0], tuple(given[1])
-    kept = value.shape[: max(1, value.dim() - len(shape))]
-    given[0] = stretched(value, (*kept, *shape))
 
 
 def _shares(given: list[Any], named: dict[str, Any]) -> None:
@@ -266,10 +240,7 @@ def _dimensions(given: list[Any], _: dict[str, Any]) -> None:
 
 _OF: tuple[tuple[Fit, tuple[str, ...]], ...] = (
     (_classes, ("cross_entropy", "nll_loss")),
-    (_places, ("embedding",)),
     (_sounds, ("ctc_loss",)),
-    (_filtered, ("conv1d", "conv2d", "conv3d")),
-    (_normal, ("layer_norm",)),
     (_shares, ("binary_cross_entropy", "binary_cross_entropy_with_logits")),
     (_widths, ("linear", "matmul", "mm", "bmm", "rmatmul")),
     (_shape, ("view", "reshape", "view_as", "reshape_as", "expand", "unflatten")),

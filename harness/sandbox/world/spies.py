@@ -155,9 +155,7 @@ class Spy:
         self._is("path" if isinstance(key, str) else "loader")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        if not _is_only_kept(sys._getframe(1)):
-            self._is("model")  # a target, a teacher or an average begins so
-        return self
+        self._is("model")  # a target, a teacher or an average begins so
 
     def __enter__(self) -> Self:
         self._is("context")
@@ -190,14 +188,6 @@ class Spy:
     __sub__ = __rsub__ = __add__ = __radd__ = __eq__ = _counts
     __lt__ = __le__ = __gt__ = __ge__ = __mul__ = __rmul__ = _bounds
     __hash__ = object.__hash__
-
-
-def _is_only_kept(frame: FrameType | None) -> bool:
-    """Whether Lightning copies what a module was made of, to remember it: ``save_hyperparameters``."""
-    while frame is not None and str(frame.f_globals.get("__name__")) == "copy":
-        frame = frame.f_back
-    module = "" if frame is None else str(frame.f_globals.get("__name__"))
-    return module.startswith(("lightning", "pytorch_lightning"))
 
 
 def _asks_in_a_layer(frame: FrameType) -> bool:

@@ -132,18 +132,19 @@ class Values:
             "best": 0.0, "shown": 1,
             "device": Device(self.rank),
             "device_type": "cuda", "cpu": CPU,
+            "length": getattr(p, "length", 10),  # or the steps of a diffusion
             "outputs": getattr(p, "outputs", getattr(p, "vocabulary", 1)),
         }  # fmt: skip
         if role in found:
             return found[role]
         names = {"features": ("width", "features"), "hidden": ("hidden", "width", "channels"),
                  "latent": ("latent", "hidden", "width"),
-                 "vocabulary": ("vocabulary",), "length": ("length",), "depth": ("depth", "layers"),
+                 "vocabulary": ("vocabulary",), "depth": ("depth", "layers"),
                  "heads": ("heads",)}  # fmt: skip
         for name in names[role]:
             if hasattr(p, name):
                 return getattr(p, name)
-        return ANYWHERE[role]
+        raise KeyError(role)
 
     def simple(self, role: str) -> Any:
         """An object that depends on its role alone; ``KeyError`` for other roles."""
@@ -159,10 +160,6 @@ class Values:
 
 def _unwrapped(model: nn.Module, *_: Any, **__: Any) -> Any:
     return getattr(model, "module", model)
-
-
-ANYWHERE = {"length": 10, "depth": 2, "heads": 2}
-"""Numbers for programs whose data and models know none of that name: steps of a diffusion, layers."""
 
 
 class LentPath(str):
