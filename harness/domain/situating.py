@@ -33,7 +33,12 @@ def situated(program: str, observe: Observe, *, anywhere: bool = True) -> Situat
             return larger, observe(larger, larger.probes)
         if found[0].updates:
             return tried[-1]
-    return max(tried, key=lambda one: (not blurs(program, one[0]), len(one[1][0].updates)))
+    return max(tried, key=lambda one: (not blurs(program, one[0]), *_came_so_far(one[1][0])))
+
+
+def _came_so_far(probe: ProbeTrace) -> tuple[int, bool]:
+    """Its updates; and whether it ended within a GradScaler, behind its first backward."""
+    return len(probe.updates), "GradScaler" in (probe.program.during or "")
 
 
 def _goes_on(program: str, place: Scenario, found: tuple[ProbeTrace, ...]) -> bool:

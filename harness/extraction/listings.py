@@ -8,7 +8,7 @@ from harness.extraction.parsing import parses
 _PROMPT = re.compile(r"\s*(?:>>> ?|In ?\[\d*\]: ?)(?P<code>.*)$")
 _GOES_ON = re.compile(r"\s*\.\.\.+:?(?: (?P<code>.*))?$")
 _ERROR = re.compile(r"\s*(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception)\b")
-_IMPORT = re.compile(r"(?:import|from)\s")
+_ABOVE = re.compile(r"(?:import|from)\s|#")
 _CELL_MAGIC = re.compile(r"%%(?:time|timeit|capture|prun|writefile|python3?)\b")
 _TIMED = re.compile(r"(\s*)%time (.*)$")
 _MAGIC = re.compile(r"(\s*)((?:[!?]|%(?!%)).*)$")
@@ -23,12 +23,12 @@ def plain(listing: str) -> str:
 
 
 def at_margin(code: str) -> str:
-    """What is cut out of a class or a function under imports of its own, at the margin like these."""
+    """What is cut out of a class or a loop under imports or a remark, at the margin like these."""
     if parses(code):
         return code
     lines = code.split("\n")
     written = [i for i, line in enumerate(lines) if line.strip()]
-    first = next((i for i in written if not _IMPORT.match(lines[i])), None)
+    first = next((i for i in written if not _ABOVE.match(lines[i])), None)
     if first is None or not lines[first][0].isspace():
         return code
     body = textwrap.dedent("\n".join(lines[first:]))

@@ -9,8 +9,10 @@ import textwrap
 from collections.abc import Iterator
 
 from harness.domain.candidate import NoCandidate
+from harness.extraction.anchors import UPDATE, anchors
 from harness.extraction.blocks import Block
 from harness.extraction.diffs import DiffHunk, patched
+from harness.extraction.markers import shown_as_wrong
 from harness.extraction.names import DEFINITIONS
 from harness.extraction.parsing import first_line, parsed, parses, source_of
 from harness.extraction.posted_loop import (
@@ -32,19 +34,23 @@ FUZZ = 3
 def changed_file(
     blocks: tuple[Block, ...], posted: str, answer: str = ""
 ) -> str | NoCandidate | None:
-    """The file after the answer; ``None`` where no block says which lines of it change, or a loop is
-    shown anew and its words change what is made for it.
+    """The file after the answer; ``None`` where no block says which lines of it change, a loop is
+    shown anew and its words change what is made for it, or lines of an update stand alone.
     """
     program, at = posted, 0
-    put, left = False, set[str]()
+    settings, put, left, lines = posted, False, set[str](), False
     while at < len(blocks):
         block, new = blocks[at], _next_if_new(blocks, at)
         at += 2 if new is not None else 1
         if new is None and not block.changes:
             loop = with_loop(program, block)
             put = put or loop is not None
-            shown = _with_definitions(program, block) or loop or with_settings(program, block)
-            left |= binds(block) if shown is None and not block.taken_back else set()
+            shown = _with_definitions(program, block) or loop
+            if shown is None and (found := with_settings(program, block)) is not None:
+                shown, settings = found, with_settings(settings, block) or settings
+            if shown is None and not block.taken_back:
+                left |= binds(block)
+                lines = lines or _updates(block)
             program = shown or program
             continue
         after = _exchanged(program, block, new) if new else _with_hunks(program, block.changes)
@@ -54,7 +60,16 @@ def changed_file(
         program = after
     if put and (left & _assigned(posted) or speaks_of_what_is_made(posted, answer)):
         return None
-    return program if program != posted else None
+    if program == posted or (lines and program == settings):
+        return None
+    return program
+
+
+def _updates(block: Block) -> bool:
+    """Whether a block that is left out would change an update."""
+    nodes = block.tree.body if block.tree is not None else []
+    wrong = shown_as_wrong(block.heading, block.lead)
+    return not wrong and any(anchors(node).keys() & UPDATE for node in nodes)
 
 
 def _assigned(program: str) -> set[str]:

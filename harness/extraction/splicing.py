@@ -209,9 +209,20 @@ def _lost(place: _Place, new: list[ast.stmt]) -> bool:
     kept = UPDATE - {"clip", "zero_grad", "unscale_"} | {"loss ="}
     there, here = subjects_of(place.replaced), subjects_of(new)
     apart = told_apart(place.replaced) & {"backward", "step"}
+    if _leaves_its_scaler(place.replaced, new, there):
+        kept = kept - {"update"}
     return any(before[a] and not after[a] for a in kept) or any(
         there.get(a, set()) - here.get(a, set()) for a in apart
     )
+
+
+def _leaves_its_scaler(
+    replaced: list[ast.stmt], new: list[ast.stmt], there: dict[str, set[str]]
+) -> bool:
+    """Whether what updates itself is a scaler of losses, which the new lines do without."""
+    old, shown = "\n".join(map(ast.unparse, replaced)), "\n".join(map(ast.unparse, new))
+    updated = there.get("update", set())
+    return bool(updated) and all(f"{s}.scale(" in old and s not in shown for s in updated)
 
 
 def _doubled(tree: ast.Module, place: _Place, new: list[ast.stmt]) -> Counter[str]:

@@ -41,7 +41,8 @@ _GATHERS = re.compile(r"\baccum|\bmicro[- ]?batch", re.IGNORECASE)
 WHOLE_NORM = (
     r"\b(?:by|the|want|like|add|use|with)\W+(?:\w+\W+){0,2}?global\W+(?:\w+\W+)?norm\b",
     r"\bglobal\W+(?:grad\w*\W+)?norm\W+clip",
-    r"\bclip\w*\b[^.?!;]{0,30}\b(?:total|joint|global|overall) (?:gradient )?norm\b",
+    r"\bclip\w*\b[^.?!;]{0,30}\b(?:total|joint|global|overall) (?:grad\w* )?norm\b",
+    r"\b(?:total|joint|global|overall) (?:grad\w* )?norm\b[^.?!;]{0,60}\b(?:is|be|gets?)\W+clip",
 )
 """That the norm of the whole is clipped."""
 
@@ -75,8 +76,8 @@ _NO_MATTER = re.compile(
     re.IGNORECASE,
 )
 _AVERAGED = (
-    r"(?:proper(?:ly)?,? (?:\w+ )?(?:mean|average\w*)|mean (?:loss )?(?:over|of) (?:the|those|its|them)"
-    r"|average\w* (?:over|of) (?:the|those|its|them)|averaged? properly|averaging of)"
+    r"(?:proper(?:ly)?,? (?:\w+ )?(?:mean|average\w*)|mean (?:loss )?(?:over|of) (?:the|these|those|its|them)"
+    r"|average\w* (?:over|of) (?:the|these|those|its|them)|averaged? properly|averaging of)"
 )
 REST_IS_MEAN = (
     rf"{_REST}[^?!]{{0,160}}?\b{_AVERAGED}\b",

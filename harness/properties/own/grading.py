@@ -196,9 +196,10 @@ def _lent_one_optimizer(trace: Trace) -> bool:
 
 
 def _steps_one_optimizer(trace: Trace) -> bool:
-    return len({u.optimizers for p in trace.probes for u in p.updates}) == 1 and all(
-        len(u.optimizers) <= 1 for p in trace.probes for u in p.updates
-    )
+    stepped = {u.optimizers for p in trace.probes for u in p.updates}
+    if not stepped:
+        return _lent_one_optimizer(trace)
+    return len(stepped) == 1 and all(len(o) <= 1 for o in stepped)
 
 
 def _unfit(verdict: Verdict) -> Verdict:

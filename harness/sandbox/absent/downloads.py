@@ -37,6 +37,7 @@ def install() -> None:
         load_state_dict_from_url=_state,
         load_url=_state,
         download_url_to_file=lambda *_, **__: None,
+        list=lambda *_, **__: [],
     )
 
 

@@ -3,6 +3,7 @@
 import builtins
 import contextlib
 import dis
+import errno
 import functools
 import gzip
 import io
@@ -73,6 +74,9 @@ they are; and from how many on numbers are all that are wanted, and not those of
 
 RESHAPED = re.compile(r"cannot reshape array of size (\d+) into shape \(([\d,]+)\)")
 """How numpy words it that an array has not as many numbers as are asked for."""
+
+NO_ROOM, TORN = (errno.ENOSPC, errno.EFBIG), re.compile("inline_container|PytorchStreamWriter")
+"""How a file that is too large is refused, and how torch says so."""
 
 TOKENS = 50
 """Tokens of a file that is not here are below this."""
@@ -287,11 +291,21 @@ def _folders(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def saving(original: Callable[..., Any]) -> Callable[..., Any]:
-    """``torch.save``, or a log, into a folder that is not there, or that may not be written to."""
+    """``torch.save``, or a log, into a folder that is not there, or that may not be written to. What
+    there is no room for is not written.
+    """
 
     @functools.wraps(original)
     def save(thing: Any, file: Any, *args: Any, **kwargs: Any) -> Any:
-        return original(thing, writable(file), *args, **kwargs)
+        path = writable(file)
+        try:
+            return original(thing, path, *args, **kwargs)
+        except (OSError, RuntimeError) as error:
+            if not (getattr(error, "errno", None) in NO_ROOM or TORN.search(str(error))):
+                raise
+            lend(f"{path}: too large to be written")
+            Path(os.fspath(path)).unlink(missing_ok=True)
+            return None
 
     return save
 

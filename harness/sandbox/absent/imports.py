@@ -177,8 +177,7 @@ class LentPackages(MetaPathFinder, Loader):
         found = standins.module(name, absent)
         if found is not None:
             lend(f"{top}: a stand-in")
-        newest = {"__version__": "999.0"}  # some programs refuse to run with older ones
-        return found or standins.LentModule(name, newest, absent)
+        return found or standins.LentModule(name, {}, absent)
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing: it is made already."""

@@ -15,6 +15,9 @@ COUNT = 20_000
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz ,.\nABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
+EACH = "".join(map(chr, range(ord(" "), ord("~") + 1))) + "\n"
+"""Each printable letter once, for programs that look letters up that the text has by nature."""
+
 SEPARATORS = frozenset({"\t", "|||", " ||| ", "::", "|", ";", ","})
 """What stands between parts of a line."""
 
@@ -103,7 +106,7 @@ def text(form: Lines | None = None) -> str:
     """By chance, the same each time."""
     dice = random.Random(0)
     if form is None:
-        return "".join(dice.choices(ALPHABET, k=COUNT))
+        return EACH + "".join(dice.choices(ALPHABET, k=COUNT))
     if form.tagged:
         words = (f"{dice.choice(WORDS)} {'OB'[n * 5 % 7 == 0]}" for n in range(TRAIN * SENTENCE))
         return "".join(f"{w}\n{chr(10) * (n % SENTENCE == 7)}" for n, w in enumerate(words))

@@ -50,6 +50,8 @@ class Loader(DataLoader[Any]):
     collate: Callable[[list[Any]], Any] | None
     _items: Any
     _drawn: Any
+    window: int
+    """How many micro-batches each turn is given as a list; 1 for batches as they are."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         """Does nothing, because ``DataLoader(dataset, batch_size=32)`` returns a loader made by
@@ -69,7 +71,7 @@ class Loader(DataLoader[Any]):
         self = object.__new__(cls)
         vars(self).update(
             _batches=batches, _form=form, _on_batch=on_batch, _publish=publish, _name=name, _passes=0,
-            collate=None, _items=None, _drawn=None,
+            collate=None, _items=None, _drawn=None, window=1,
         )  # fmt: skip
         dataset = Samples(self)
         DataLoader.__init__(self, dataset, batch_sampler=[list(b.samples) for b in batches])
@@ -81,7 +83,7 @@ class Loader(DataLoader[Any]):
         return self
 
     def __len__(self) -> int:
-        return len(self._batches)
+        return len(self._batches) // self.window
 
     def __next__(self) -> Any:
         """Drawn from: its reader has an iterator under this name, which begins anew at the end."""
@@ -96,6 +98,9 @@ class Loader(DataLoader[Any]):
     def __iter__(self) -> Any:
         epoch = self._passes
         vars(self)["_passes"] = epoch + 1
+        if self.window > 1:
+            yield from (self[n * self.window : (n + 1) * self.window] for n in range(len(self)))
+            return
         for index, batch in enumerate(self._batches):
             self._on_batch(epoch, index, self._name)
             self._publish(batch, index)
@@ -104,8 +109,8 @@ class Loader(DataLoader[Any]):
     def __getitem__(self, place: Any) -> Any:
         """A batch by index, or several by slice: the loader may stand for a list of batches."""
         if isinstance(place, slice):
-            return [self[i] for i in range(*place.indices(len(self)))]
-        index = range(len(self))[place]
+            return [self[i] for i in range(*place.indices(len(self._batches)))]
+        index = range(len(self._batches))[place]
         self._on_batch(max(0, self._passes - 1), index, self._name)
         self._publish(self._batches[index], index)
         return self._shown(self._batches[index])
@@ -212,6 +217,7 @@ def leaves(batch: WorkloadBatch) -> Leaves:
             "mask": mask(batch),
             "index": torch.tensor(batch.samples),
             "count": int(batch.weights.sum()),
+            "lengths": lengths(batch),
             "nothing": None,
         },
     )
@@ -224,6 +230,14 @@ def mask(batch: WorkloadBatch) -> torch.Tensor:
     if batch.inputs.is_floating_point() or batch.inputs.dim() != 2 or batch.target.dim() != 1:
         return batch.weights.clone()
     return batch.weights[:, None].expand(batch.inputs.shape).long()  # floats would be a state
+
+
+def lengths(batch: WorkloadBatch) -> torch.Tensor:
+    """How many places of each row count, at least one."""
+    if batch.weights.dim() == 2:
+        return batch.weights.sum(1).long().clamp(min=1)
+    places = batch.inputs.shape[1] if batch.inputs.dim() > 1 else 1
+    return torch.full((len(batch.inputs),), places)
 
 
 def views(inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -241,5 +255,6 @@ def sample(batch: WorkloadBatch, row: int) -> Mapping[str, Any]:
         "mask": mask(batch)[row],
         "index": batch.samples[row],
         "count": 1,
+        "lengths": int(lengths(batch)[row]),
         "nothing": 0,
     }

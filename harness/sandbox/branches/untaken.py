@@ -69,11 +69,15 @@ def _is_left(branch: Branch, seen: BranchesSeen) -> bool:
 
 
 def _never_held(branch: Branch, seen: BranchesSeen) -> Iterator[tuple[ast.expr, int, bool]]:
-    """Parts of its condition, and what they were in no turn and would have to be."""
+    """Parts of its condition, and what they were in no turn and would have to be. What stands behind
+    ``args.folder is not None`` and was never asked does not keep it out.
+    """
+    asked, set_before = {mark for mark, _ in seen.held}, False
     for part, mark, opposite in branch.condition.parts if branch.condition is not None else ():
         wanted = branch.wanted != opposite
-        if mark and (mark, wanted) not in seen.held:
+        if mark and (mark, wanted) not in seen.held and not (set_before and mark not in asked):
             yield part, mark, wanted
+        set_before |= isinstance(part, ast.Compare) and not mark
 
 
 class _Reader:

@@ -77,6 +77,9 @@ MOST = 8
 PLACE = "data"
 """What an option is supplied with of which nothing is known: a file or a folder."""
 
+UNGIVEN = (None, "")
+"""Defaults of options that have to be given."""
+
 UNSAID = object()
 """Stands for what a command line does not say, until it is lent."""
 
@@ -168,7 +171,7 @@ def install() -> None:
         vars(namespace).update({action.dest: UNSAID for action in lent})
         found = original(self, given, namespace)
         _lend(lent, found[0])
-        _unsaid.update(name for name, value in vars(found[0]).items() if value is None)
+        _unsaid.update(name for name, value in vars(found[0]).items() if value in UNGIVEN)
         return found
 
     argparse.ArgumentParser.parse_known_args = parse_known_args  # type: ignore[method-assign]  # what it is here for
@@ -182,7 +185,7 @@ def _is_wanted(action: Any) -> bool:
     wanted = wanted or f"{ASKED}{action.dest}" in _known
     action.required = False
     action.nargs = "?" if positional else action.nargs
-    if not wanted or action.default is not None:
+    if not wanted or action.default not in UNGIVEN:
         return False
     action.default = UNSAID
     return True

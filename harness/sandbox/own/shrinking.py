@@ -63,9 +63,9 @@ def shrink(tree: ast.Module) -> list[str]:
     said: list[str] = []
     lowered = dict.fromkeys(VOCABULARIES, frozenset({256}))
     named = [*sizes_in(tree)]
-    gathered = gathered_by(named)
+    gathered, asked = gathered_by(named), _asked_after(tree)
     for size in named:
-        most = _most(size.name)
+        most = _most(size.name) if (size.name, size.value) not in asked else None
         if most is not None and WHOLE.fullmatch(size.name):
             most *= gathered
         if most is not None and size.value > most:
@@ -73,6 +73,18 @@ def shrink(tree: ast.Module) -> list[str]:
             lowered[size.value] = lowered.get(size.value, frozenset()) | {most}
             said.append(f"shrunk: {size.name} {size.value} -> {most}")
     return [*dict.fromkeys([*said, *_alike(tree, lowered, named), *_pictures(tree)])]
+
+
+def _asked_after(tree: ast.Module) -> set[tuple[str, int]]:
+    """Sizes for which a program has a branch of their own: ``if image_size == 64``."""
+    equal = (
+        n for n in walk(tree) if isinstance(n, ast.Compare) and isinstance(n.ops[0], ast.Eq)
+    )
+    return {
+        (dotted(n.left).rpartition(".")[2], n.comparators[0].value)
+        for n in equal
+        if isinstance(n.comparators[0], ast.Constant) and type(n.comparators[0].value) is int
+    }
 
 
 def evaluate_soon(tree: ast.Module) -> list[str]:

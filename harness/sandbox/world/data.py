@@ -24,6 +24,8 @@ class Data:
         """Whether batches are what a policy met."""
         self.in_time = False
         """Whether that has two dimensions, times and worlds."""
+        self.in_windows = False
+        """Whether each turn is given the micro-batches of one update."""
         self.handed = 0
         """Batches that were handed out so far, validation included."""
         self.current: WorkloadBatch | None = None
@@ -39,6 +41,8 @@ class Data:
             self._loaders[name] = Loader.over(
                 self._values.batches, self.shape, self.on_batch, self.publish, name
             )
+            if self.in_windows and name == "train":
+                self._loaders[name].window = int(self._values.number("accumulation"))
         return self._loaders[name]
 
     def draw(self, *_: Any, **__: Any) -> Any:

@@ -31,7 +31,7 @@ from harness.sandbox.world.reading import ProgramReading, last_name
 from harness.sandbox.world.settings import LentSettings
 from harness.sandbox.world.spies import SIZES, Spy
 from harness.sandbox.world.training import UnshownTraining
-from harness.sandbox.world.values import Values
+from harness.sandbox.world.values import LentVocabulary, Values
 
 LATE = object()
 """Stands for a value that exists only once the program has built its model."""
@@ -144,6 +144,7 @@ class Lender:
         )
         self.data = Data(values, shape, module, on_batch)
         """The workload's batches, as the program takes them apart."""
+        self.data.in_windows = reading.takes_windows
         self.data.of_a_policy = self.networks.policy
         self.data.in_time = self.networks.policy and in_time(reading)
         self._answers.forward = self.forward
@@ -203,14 +204,14 @@ class Lender:
         """What the table says, unless the program uses the name as what that cannot be."""
         found = self.table.find(name)
         if found is None or self._is_a_size(name) or self._is_a_called_letter(name):
-            asked = self.reading.asked_of(name)
-            called = name in self.reading.called_plainly and asked & OF_A_MODULE
+            asked = self.reading.asked_of(name) | self.reading.asked_of_kept(name)
+            called = name in self.reading.called and asked & OF_A_MODULE
             return "model" if called or asked & OF_MODULES_ALONE else None
         unshown = self.alone and self.reading.is_unshown_training(name)
         if unshown or found.role == "training":
             return "training" if unshown else None
         if found.role == "loss" and name in self.reading.called_plainly:
-            return "criterion"
+            return "criterion" if self.reading.is_given_something(name) else "logger"
         if name in self.reading.called_plainly and (
             found.kind in ("numbers", "parts") or found.role in NEVER_CALLED
         ):
@@ -250,6 +251,8 @@ class Lender:
         if found.role == "effectless" and name in self.reading.operands:
             number = self.table.find(name, "numbers")
             return number.role if number is not None else "interval"
+        if name in self.reading.moments:
+            return "start"
         if found.kind == "parts" and name in self.reading.counted_to:
             return "epochs" if found.role == "epoch" else "total steps"
         passed_over = name in self.reading.passed_over - self.reading.counted_to
@@ -371,7 +374,7 @@ class Lender:
             return LATE
         if self.values.parts and role in ROLES:
             return self.values.parts.of(role, [name])
-        if role in ("target", "mask", "count", *MET, *MEMORY):
+        if role in ("target", "mask", "count", "lengths", *MET, *MEMORY):
             return self.data.part(role, name)
         special: dict[str, Callable[[str], Any]] = {
             "loader": lambda _: self.data.loader(),
@@ -412,7 +415,7 @@ class Lender:
         except KeyError:
             if not self.elastic:
                 raise Unbound(name, f"looks like {role}, which this workload has not") from None
-        return SMALL
+        return LentVocabulary(SMALL) if role == "vocabulary" else SMALL
 
     def _logger(self, name: str) -> Inert | SilentProgress:
         """What does nothing; a progress bar of whose items a loop trains goes over batches."""

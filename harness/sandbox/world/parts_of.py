@@ -22,6 +22,9 @@ SWITCHING = frozenset(
 )
 """Words in names of methods whose effect on a lent model is left out: it computes the same without."""
 
+MEASURING = frozenset({"mfu", "flops", "num", "count", "n"})
+"""Words in names of methods that say a number of a model: ``model.get_num_params()``."""
+
 ONLY_MODULES = frozenset({
     "parameters", "named_parameters", "modules", "named_modules", "children", "eval", "train",
 })  # fmt: skip
@@ -67,6 +70,8 @@ def name_methods(model: nn.Module, reading: ProgramReading, loss: Callable[..., 
             _call(model, name, functools.partial(loss, model))
         elif said & SWITCHING:
             _call(model, name, lambda *_, **__: None)
+        elif said & MEASURING:
+            _call(model, name, lambda *_, **__: 1)
         elif name == "get_input_embeddings":
             for embedding in (m for m in model.modules() if isinstance(m, nn.Embedding)):
                 _call(model, name, functools.partial(_itself, embedding))

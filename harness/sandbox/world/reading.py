@@ -5,6 +5,7 @@ import builtins
 import re
 import symtable
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -158,6 +159,24 @@ class ProgramReading:
         functions = (n.func for n in self.nodes if isinstance(n, ast.Call))
         return frozenset(f.id for f in functions if isinstance(f, ast.Name))
 
+    def is_given_something(self, name: str) -> bool:
+        """Whether a function is called with arguments: ``estimate_loss()`` is no loss of a batch."""
+        calls = (n for n in self.nodes if isinstance(n, ast.Call))
+        return any(last_name(c.func) == name and (c.args or c.keywords) for c in calls)
+
+    @cached_property
+    def moments(self) -> frozenset[str]:
+        """Names that are subtracted from the time: ``time.time() - t0``."""
+        told = (n for n in self.nodes if isinstance(n, ast.Assign) and _tells_the_time(n.value))
+        times = {t.id for n in told for t in n.targets if isinstance(t, ast.Name)}
+        less = (n for n in self.nodes if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Sub))
+        return frozenset(
+            n.right.id
+            for n in less
+            if isinstance(n.right, ast.Name)
+            and (_tells_the_time(n.left) or last_name(n.left) in times)
+        )
+
     @cached_property
     def counted_to(self) -> frozenset[str]:
         """Names up to which ``range`` counts."""
@@ -219,6 +238,24 @@ class ProgramReading:
         asked = (n for n in self.nodes if isinstance(n, ast.Attribute))
         return frozenset(
             a.attr for a in asked if isinstance(a.value, ast.Name) and a.value.id == name
+        )
+
+    def asked_of_kept(self, name: str) -> frozenset[str]:
+        """Attributes that are read of what an object keeps of it: ``self.net = net.to(device)``."""
+        kept = {
+            t.attr
+            for n in self.nodes
+            if isinstance(n, ast.Assign) and any(_is_named(v, name) for v in walk(n.value))
+            for t in n.targets
+            if isinstance(t, ast.Attribute) and _is_named(t.value, "self")
+        }
+        asked = (n for n in self.nodes if isinstance(n, ast.Attribute))
+        return frozenset(
+            a.attr
+            for a in asked
+            if isinstance(a.value, ast.Attribute)
+            and a.value.attr in kept
+            and _is_named(a.value.value, "self")
         )
 
     def steps_all(self, names: list[str]) -> bool:
@@ -365,6 +402,30 @@ class ProgramReading:
         found = [a.arg for a in [*tree.args.args, *tree.args.kwonlyargs] if a.arg in over]
         return found[0] if len(found) == 1 else None
 
+    @cached_property
+    def takes_windows(self) -> bool:
+        """Whether each turn of a loop is given the micro-batches of one update: ``for mbs in groups``,
+        and goes through them itself or hands them to a function that does.
+        """
+        loops = (n for n in self.nodes if isinstance(n, ast.For))
+        return any(self._is_of_windows(n, _last_target(n.target)) for n in loops)
+
+    def _is_of_windows(self, loop: ast.For, name: str) -> bool:
+        inner = [n for n in walk(loop) if isinstance(n, ast.For) and n is not loop]
+        through = [n for n in inner if _is_named(_inner(n.iter), name)]
+        if through and "backward" in self.does(*through):
+            return "step" in self.does(*loop.body) - self.does(*inner)
+        calls = (n for n in walk(loop) if isinstance(n, ast.Call))
+        return any(name == given for c in calls for given in self._windows_given(c))
+
+    def _windows_given(self, call: ast.Call) -> Iterator[str]:
+        """Names that are handed to a function of the program's own as the micro-batches of an update."""
+        for own in self._bodies.get(last_name(call.func) or "", ()):
+            names = [a.arg for a in own.args.args if a.arg != "self"]
+            window = self.window_of(own)
+            pairs = [*zip(names, call.args, strict=False), *((k.arg, k.value) for k in call.keywords)]
+            yield from (v.id for n, v in pairs if n == window and isinstance(v, ast.Name))
+
     def _scales(self, call: ast.Call) -> set[str]:
         """What ``loss_scaler(loss, optimizer, ...)`` does; ``GradScaler("cuda")`` makes a scaler."""
         named = call.func.id if isinstance(call.func, ast.Name) and len(call.args) > 1 else ""
@@ -483,7 +544,7 @@ class ProgramReading:
                     pairs = [*zip(target.elts, node.value.elts, strict=False)]
                 for name, value in pairs:
                     place, part = _place(value), self.table.part(_spelt(name))
-                    if place is not None and part in ("input", "target", "mask", "index", "count"):
+                    if place is not None and part in OF_A_BATCH:
                         found.setdefault(place, part)
         return found if {"input", "target"} & {*found.values()} else {}
 
@@ -524,7 +585,7 @@ class ProgramReading:
                     func=ast.Attribute(attr="get" | "pop"), args=[ast.Constant(value=str(key)), *_]
                 ):
                     found.setdefault(key)
-        of_batches = {"input", "target", "mask", "count"}
+        of_batches = OF_A_BATCH - {"index"}
         return tuple(k for k in found if k in outputs or self.table.part(k) in of_batches)
 
     @cached_property
@@ -634,6 +695,12 @@ class ProgramReading:
 BY_NAME = frozenset({"getattr", "globals", "locals", "vars", "methodcaller", "attrgetter"})
 """Functions that look things up by name."""
 
+OF_A_BATCH = frozenset({"input", "target", "mask", "index", "count", "lengths"})
+"""Parts that only a batch has."""
+
+CLOCKS = frozenset({"time", "perf_counter", "monotonic"})
+"""Functions that tell the time."""
+
 LOSSES = frozenset({
     "cross_entropy", "mse_loss", "nll_loss", "binary_cross_entropy", "l1_loss", "smooth_l1_loss",
     "binary_cross_entropy_with_logits", "huber_loss", "kl_div",
@@ -735,3 +802,17 @@ _MODEL = re.compile(r"\.\w*(?:Model|For[A-Z])\w*$")
 def _inner(iterated: ast.expr) -> ast.expr:
     """What is gone through: of ``enumerate(loader)`` the loader."""
     return iterated.args[0] if isinstance(iterated, ast.Call) and iterated.args else iterated
+
+
+def _tells_the_time(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and last_name(node.func) in CLOCKS
+
+
+def _last_target(target: ast.expr) -> str:
+    """The name of what a loop goes through: of ``i, item`` the second."""
+    last = target.elts[-1] if isinstance(target, ast.Tuple) and target.elts else target
+    return last.id if isinstance(last, ast.Name) else ""
+
+
+def _is_named(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name

@@ -20,7 +20,7 @@ from harness.syntax import dotted, walk
 APART = ("input", "loss")
 """Roles of which several names mean several things."""
 
-OF_A_TURN = MOMENT | {"target", "mask", "count", "step", *MET, *MEMORY}
+OF_A_TURN = MOMENT | {"target", "mask", "count", "lengths", "step", *MET, *MEMORY}
 """Roles whose values a turn sets."""
 
 

@@ -143,7 +143,8 @@ class Values:
                  "heads": ("heads",)}  # fmt: skip
         for name in names[role]:
             if hasattr(p, name):
-                return getattr(p, name)
+                size = getattr(p, name)
+                return LentVocabulary(size) if role == "vocabulary" else size
         raise KeyError(role)
 
     def simple(self, role: str) -> Any:
@@ -174,3 +175,25 @@ class LentPath(str):
     def __getattr__(self, name: str) -> Any:
         """What only a ``Path`` has: ``parent``, ``exists``."""
         return getattr(Path(self), name)
+
+
+class LentVocabulary(int):
+    """How many words there are, with which whoever takes it for the words can go on as well."""
+
+    def __len__(self) -> int:
+        return int(self)
+
+    def __getitem__(self, word: object) -> int:
+        """The number of a word."""
+        return sum(str(word).encode()) % int(self)
+
+    def __contains__(self, word: object) -> bool:
+        return True
+
+    def __call__(self, words: Iterable[object]) -> list[int]:
+        """The numbers of words."""
+        return [self[word] for word in words]
+
+    def get(self, word: object, default: int | None = None) -> int:
+        """The number of a word, each of which is there."""
+        return self[word]

@@ -44,6 +44,23 @@ SAME = frozenset({"v2", "transforms"})
 """Submodules of ``torchvision.transforms`` that are the same once more."""
 
 
+class AnyVersion(str):
+    """Newer than all, and the one that is asked for: programs refuse to run with others."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, str)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+
+VERSION = AnyVersion("999.0")
+
+
 class LentModule(ModuleType):
     """A module of a stand-in."""
 
@@ -59,6 +76,8 @@ class LentModule(ModuleType):
         self.__dict__["_absent"] = absent
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__version__":
+            return VERSION
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
         lookup = self.__dict__.get("lookup")

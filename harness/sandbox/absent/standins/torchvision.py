@@ -1,7 +1,7 @@
 """Pictures by chance, the usual transforms of them, and small networks with the usual heads."""
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -163,20 +163,25 @@ def _pixels(shown: Any) -> Tensor:
     return array[None] if array.ndim == 2 else array.permute(2, 0, 1)
 
 
+def _alike(shown: Any, pixels: Tensor) -> Any:
+    """Pixels in the form of what they were computed of: ``picture.filter(...)`` comes behind."""
+    return pixels if isinstance(shown, Tensor | np.ndarray) else picture(pixels)
+
+
 def _same(*_: Any, **__: Any) -> Callable[..., Any]:
     """A transform that changes no sizes: chance is left out."""
     return lambda *given: given[0] if len(given) == 1 else given
 
 
-def _sized(size: Any, *_: Any, **__: Any) -> Callable[[Any], Tensor]:
+def _sized(size: Any, *_: Any, **__: Any) -> Callable[[Any], Any]:
     """The nearest pixels."""
     height, width = (*size, *size)[:2] if isinstance(size, tuple | list) else (size, size)
 
-    def resized(shown: Any) -> Tensor:
+    def resized(shown: Any) -> Any:
         pixels = _pixels(shown)
         rows = torch.arange(height) * pixels.shape[-2] // height
         columns = torch.arange(width) * pixels.shape[-1] // width
-        return pixels[..., rows, :][..., columns]
+        return _alike(shown, pixels[..., rows, :][..., columns])
 
     return resized
 
@@ -193,14 +198,14 @@ class _Functional:
     pil_to_tensor = staticmethod(_pixels)
 
     @staticmethod
-    def resize(shown: Any, size: Any, *_: Any, **__: Any) -> Tensor:
+    def resize(shown: Any, size: Any, *_: Any, **__: Any) -> Any:
         """The nearest pixels."""
         return _sized(size)(shown)
 
     center_crop = resize
 
     @staticmethod
-    def crop(shown: Any, top: int, left: int, height: int, width: int) -> Tensor:
+    def crop(shown: Any, top: int, left: int, height: int, width: int) -> Any:
         """As large as is asked for, from anywhere."""
         return _sized((height, width))(shown)
 
@@ -253,15 +258,16 @@ class transforms:
         return normalized
 
     @staticmethod
-    def Pad(padding: Any, *_: Any, **__: Any) -> Callable[[Any], Tensor]:
+    def Pad(padding: Any, *_: Any, **__: Any) -> Callable[[Any], Any]:
         """Zeros around it, as many on all sides."""
         wide = padding if isinstance(padding, int) else padding[0]
-        return lambda shown: nn.functional.pad(_pixels(shown), (wide,) * 4)
+        return lambda shown: _alike(shown, nn.functional.pad(_pixels(shown), (wide,) * 4))
 
     @staticmethod
-    def Grayscale(num_output_channels: int = 1) -> Callable[[Any], Tensor]:
+    def Grayscale(num_output_channels: int = 1) -> Callable[[Any], Any]:
         """One channel, or three that are alike."""
-        return lambda shown: _pixels(shown)[:1].repeat(num_output_channels, 1, 1)
+        wide = (num_output_channels, 1, 1)
+        return lambda shown: _alike(shown, _pixels(shown)[:1].repeat(wide))
 
     @staticmethod
     def lookup(name: str) -> Any:
@@ -323,6 +329,37 @@ class Network(nn.Module):
         return found
 
 
+CONVOLUTIONS: Mapping[str, tuple[int, ...]] = {
+    "vgg11": (1, 1, 2, 2, 2), "vgg13": (2,) * 5, "vgg16": (2, 2, 3, 3, 3), "vgg19": (2, 2, 4, 4, 4),
+}  # fmt: skip
+"""How many stand between two poolings, in networks of which programs take layers by their number."""
+
+NARROW = (3, 8, 8, 16, 16, 512)
+"""Channels before the first of these and behind each pooling: of all but the last fewer than real."""
+
+
+class Pooled(nn.Module):
+    """A VGG with its layers in their places, most of them narrow."""
+
+    def __init__(self, name: str, num_classes: int) -> None:
+        super().__init__()
+        many, normed = CONVOLUTIONS[name.removesuffix("_bn")], name.endswith("_bn")
+        self.features, self.avgpool = nn.Sequential(), nn.AdaptiveAvgPool2d(7)
+        for before, wide, count in zip(NARROW[:-1], NARROW[1:], many, strict=True):
+            for n in range(count):
+                self.features.append(nn.Conv2d(wide if n else before, wide, 3, padding=1))
+                self.features.extend([nn.BatchNorm2d(wide)] * normed + [nn.ReLU(inplace=True)])
+            self.features.append(nn.MaxPool2d(2, 2))
+        first, rest = nn.AdaptiveAvgPool1d(4096), [nn.Dropout(0.2) for _ in range(5)]
+        first.in_features, first.out_features = 25088, 4096  # type: ignore[assignment]  # of Linear
+        self.classifier = nn.Sequential(first, *rest, nn.Linear(4096, num_classes))
+
+    def forward(self, pictures: Tensor) -> Tensor:
+        """(n, 3, h, w) -> (n, classes)"""
+        found: Tensor = self.classifier(self.avgpool(self.features(pictures)).flatten(1))
+        return found
+
+
 def network(name: str) -> Callable[..., nn.Module] | None:
     """What makes the network of a name; ``None`` for one of which nothing is known."""
     found = next(((w, h) for prefix, w, h in HEADS if name.startswith(prefix)), None)
@@ -332,6 +369,8 @@ def network(name: str) -> Callable[..., nn.Module] | None:
 
     def make(*_: Any, num_classes: int = 1000, **__: Any) -> nn.Module:
         lend(f"{name}: a small network with its head, not pretrained")
+        if name.removesuffix("_bn") in CONVOLUTIONS:
+            return Pooled(name, num_classes)
         return Network(width, head, num_classes)
 
     make.__name__ = name
