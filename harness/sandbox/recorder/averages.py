@@ -59,10 +59,10 @@ class WeightAverages:
         nearly = NEARLY_ALL - ALIKE <= least <= most < 1.0 - ROUNDING
         return least if stays and nearly else None
 
-    def _mul(self, tensor: Tensor, by: object, **_: object) -> None:
+    def _mul(self, tensor: Tensor, by: object, *_: object, **__: object) -> None:
         self._kept = (tensor.data_ptr(), by) if isinstance(by, float) else None
 
-    def _add(self, tensor: Tensor, other: object, *, alpha: object = 1) -> None:
+    def _add(self, tensor: Tensor, other: object, *_: object, alpha: object = 1) -> None:
         kept, self._kept = self._kept, None
         if kept is None or kept[0] != tensor.data_ptr() or not isinstance(alpha, float):
             return
@@ -78,7 +78,7 @@ class WeightAverages:
         elif isinstance(weight, float) and weight > MOST and self._tape.has_at(other.data_ptr()):
             self._shares.setdefault(where, []).append(weight)
 
-    def _copy(self, tensor: Tensor, value: object, *_: object) -> None:
+    def _copy(self, tensor: Tensor, value: object, *_: object, **__: object) -> None:
         if self._writing or not isinstance(value, Tensor) or self._tape.large:
             return
         if not (_is_plain(tensor) and _is_plain(value)) or self._tape.has_at(value.data_ptr()):
