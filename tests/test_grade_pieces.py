@@ -11,6 +11,14 @@ from tests.test_grade_alone import written
 
 PIECES = Path("tests/material/pieces")
 FAILS = {
+    "a-loop-that-evaluates-without-arguments-and-adds-its-losses-up": "accumulation-equals-large-batch",
+    "three-places-of-the-posted-loop-whose-losses-add-up": "accumulation-equals-large-batch",
+    "lines-under-a-remark-at-the-margin-that-divide-nothing": "accumulation-equals-large-batch",
+    "a-class-that-keeps-two-networks-and-never-clears": "gradients-start-fresh",
+    "texts-packed-by-their-lengths-stepped-past-the-scaler": "scaler-protocol",
+    "a-list-of-micro-batches-in-each-turn-never-synchronised": "ranks-agree",
+    "a-network-of-two-inputs-whose-scaler-moves-each-batch": "scaler-protocol",
+    "batches-left-over-and-divided-as-a-full-window": "accumulation-equals-large-batch",
     "labels-that-are-smoothed-and-losses-that-add-up": "accumulation-equals-large-batch",
     "a-loop-shown-anew-that-thaws-what-the-posted-optimizer-has-not": "every-parameter-learns",
     "a-loss-over-spoken-texts-whose-clip-is-scaled": "unscaled-norm",

@@ -146,7 +146,7 @@ ADVERSARIES = (
 )
 """How a program shows that it calls both."""
 
-TOKENS = re.compile(r"\b(?:ignore_index|input_ids|vocab_size)\b")
+TOKENS = re.compile(r"\b(?:ignore_index|input_ids|vocab_size)\b|\blen\(vocab\)")
 """How a program shows that it trains on tokens, of which some do not count."""
 
 ONE_NUMBER = re.compile(

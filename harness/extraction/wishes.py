@@ -66,6 +66,7 @@ NO_CLIP = (
 
 _REST = (
     r"\b(?:left[ -]?overs?|remainder|rest(?= at the end| of the (?:epoch|batches|loader)| should)"
+    r"|(?:are|is) left(?= (?:at|over|behind))"
     r"|(?:incomplete|partial|short(?:er)?|trailing|remaining|tail|last)(?: \w+)? "
     r"(?:batch(?:es)?|micro-?batch(?:es)?|update|window|group)|last few)\b"
 )
@@ -76,7 +77,8 @@ _NO_MATTER = re.compile(
     re.IGNORECASE,
 )
 _AVERAGED = (
-    r"(?:proper(?:ly)?,? (?:\w+ )?(?:mean|average\w*)|mean (?:loss )?(?:over|of) (?:the|these|those|its|them)"
+    r"(?:proper(?:ly)?,? (?:\w+ )?(?:mean|average\w*)"
+    r"|mean (?:loss )?(?:over|of) (?:the|these|those|its|them)"
     r"|average\w* (?:over|of) (?:the|these|those|its|them)|averaged? properly|averaging of)"
 )
 REST_IS_MEAN = (

@@ -77,9 +77,7 @@ def shrink(tree: ast.Module) -> list[str]:
 
 def _asked_after(tree: ast.Module) -> set[tuple[str, int]]:
     """Sizes for which a program has a branch of their own: ``if image_size == 64``."""
-    equal = (
-        n for n in walk(tree) if isinstance(n, ast.Compare) and isinstance(n.ops[0], ast.Eq)
-    )
+    equal = (n for n in walk(tree) if isinstance(n, ast.Compare) and isinstance(n.ops[0], ast.Eq))
     return {
         (dotted(n.left).rpartition(".")[2], n.comparators[0].value)
         for n in equal

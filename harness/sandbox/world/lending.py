@@ -45,6 +45,9 @@ MOMENT = frozenset({"input", "batch", "output", "loss"})
 SMALL = 4
 """A size that nobody says, where what is lent is made to fit."""
 
+BARE = frozenset({"raw", "bare", "unwrapped", "without"})
+"""Words in names of a model that is in DDP elsewhere: ``raw_model``, ``model_without_ddp``."""
+
 MAKER = "maker of "
 MADE = frozenset({
     "model", "other model", "loader", "validation", "dataset", "criterion", "optimizer", "scheduler",
@@ -203,6 +206,8 @@ class Lender:
     def _by_name(self, name: str) -> str | None:
         """What the table says, unless the program uses the name as what that cannot be."""
         found = self.table.find(name)
+        if name in self.reading.moments:
+            return "start"
         if found is None or self._is_a_size(name) or self._is_a_called_letter(name):
             asked = self.reading.asked_of(name) | self.reading.asked_of_kept(name)
             called = name in self.reading.called and asked & OF_A_MODULE
@@ -251,8 +256,6 @@ class Lender:
         if found.role == "effectless" and name in self.reading.operands:
             number = self.table.find(name, "numbers")
             return number.role if number is not None else "interval"
-        if name in self.reading.moments:
-            return "start"
         if found.kind == "parts" and name in self.reading.counted_to:
             return "epochs" if found.role == "epoch" else "total steps"
         passed_over = name in self.reading.passed_over - self.reading.counted_to
@@ -471,7 +474,8 @@ class Lender:
             self._adapted(self.values.model, short)
         parts_of.name_parts(self.values.model, self.reading)
         parts_of.name_methods(self.values.model, self.reading, self._answers.loss_of)
-        return self.values.the_model(wrap=self.wrap)
+        bare = not BARE.isdisjoint(words(name))
+        return self.values.the_model(wrap=self.wrap and not bare)
 
     def _adapted(self, model: nn.Module, name: str) -> nn.Module:
         """A lent model that takes what the program passes; made to fit, methods that only the reader's

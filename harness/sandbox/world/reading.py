@@ -242,12 +242,13 @@ class ProgramReading:
 
     def asked_of_kept(self, name: str) -> frozenset[str]:
         """Attributes that are read of what an object keeps of it: ``self.net = net.to(device)``."""
+        given = (pair for n in self.nodes if isinstance(n, ast.Assign) for pair in _given(n))
         kept = {
             t.attr
-            for n in self.nodes
-            if isinstance(n, ast.Assign) and any(_is_named(v, name) for v in walk(n.value))
-            for t in n.targets
-            if isinstance(t, ast.Attribute) and _is_named(t.value, "self")
+            for t, value in given
+            if isinstance(t, ast.Attribute)
+            and _is_named(t.value, "self")
+            and any(_is_named(v, name) for v in walk(value))
         }
         asked = (n for n in self.nodes if isinstance(n, ast.Attribute))
         return frozenset(
@@ -423,7 +424,10 @@ class ProgramReading:
         for own in self._bodies.get(last_name(call.func) or "", ()):
             names = [a.arg for a in own.args.args if a.arg != "self"]
             window = self.window_of(own)
-            pairs = [*zip(names, call.args, strict=False), *((k.arg, k.value) for k in call.keywords)]
+            pairs = [
+                *zip(names, call.args, strict=False),
+                *((k.arg, k.value) for k in call.keywords),
+            ]
             yield from (v.id for n, v in pairs if n == window and isinstance(v, ast.Name))
 
     def _scales(self, call: ast.Call) -> set[str]:
@@ -535,17 +539,11 @@ class ProgramReading:
     def _places(self) -> dict[int, str]:
         """Parts by the places from which they are taken: ``x, y, m = mb[0], mb[1], mb[2]``."""
         found: dict[int, str] = {}
-        for node in self.nodes:
-            if not isinstance(node, ast.Assign):
-                continue
-            for target in node.targets:
-                pairs = [(target, node.value)]
-                if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-                    pairs = [*zip(target.elts, node.value.elts, strict=False)]
-                for name, value in pairs:
-                    place, part = _place(value), self.table.part(_spelt(name))
-                    if place is not None and part in OF_A_BATCH:
-                        found.setdefault(place, part)
+        for node in (n for n in self.nodes if isinstance(n, ast.Assign)):
+            for name, value in _given(node):
+                place, part = _place(value), self.table.part(_spelt(name))
+                if place is not None and part in OF_A_BATCH:
+                    found.setdefault(place, part)
         return found if {"input", "target"} & {*found.values()} else {}
 
     def _unpacked_targets(self) -> list[ast.Tuple | ast.List]:
@@ -806,6 +804,15 @@ def _inner(iterated: ast.expr) -> ast.expr:
 
 def _tells_the_time(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and last_name(node.func) in CLOCKS
+
+
+def _given(assigned: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Each target with its value; of ``a, b = x, y`` each of the two."""
+    for target in assigned.targets:
+        if isinstance(target, ast.Tuple) and isinstance(assigned.value, ast.Tuple):
+            yield from zip(target.elts, assigned.value.elts, strict=False)
+        else:
+            yield target, assigned.value
 
 
 def _last_target(target: ast.expr) -> str:
