@@ -501,3 +501,63 @@ def test_pictures_in_half_precision_are_normalized_in_half_precision():
     pixels = torch.ones(3, 2, 2, dtype=torch.half)
 
     assert transforms.Normalize((0.5,) * 3, (0.25,) * 3)(pixels).dtype == torch.half
+
+
+VGG = """
+cut = vgg19(weights="DEFAULT").features[:23]
+assert isinstance(cut[22], nn.ReLU) and isinstance(cut[21], nn.Conv2d), cut
+net = vgg16_bn()
+net.classifier[6] = nn.Linear(4096, 10)
+assert net.classifier[0].in_features == 25088
+"""
+
+
+def test_layers_of_a_vgg_stand_where_those_of_the_real_one_do(see):
+    program = PICTURES.format(name="CIFAR10", size=32) + TRAIN.format(
+        model="nn.Identity()\nfrom torchvision.models import vgg16_bn, vgg19\n" + VGG.strip(),
+        batch="next(it)",
+    )
+
+    assert see(program).windows == [1] * 4
+
+
+def test_a_picture_that_was_cut_to_size_is_a_picture_still(see):
+    pytest.importorskip("PIL")
+    pipeline = "T.RandomResizedCrop(24), T.Grayscale(3), lambda p: p.filter(ImageFilter.BLUR)"
+    program = "from PIL import ImageFilter\n" + PICTURES.format(name="CIFAR10", size=24).replace(
+        "T.Resize(40)", pipeline
+    )
+    model = f"nn.Sequential(nn.Flatten(), nn.Linear({3 * 24 * 24}, 10))"
+
+    assert see(program + TRAIN.format(model=model, batch="next(it)")).windows == [1] * 4
+
+
+def test_a_version_that_a_program_insists_on_is_there(see):
+    program = "import timm\nassert timm.__version__ == '0.3.2'\nassert timm.__version__ >= '1'\n"
+    model, batch = "nn.Linear(4, 2)", "torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
+
+    assert see(program + TRAIN.format(model=model, batch=batch)).windows == [1] * 4
+
+
+def test_a_text_that_is_not_here_has_every_letter(see):
+    program = "said = open('input.txt').read()\nassert {*'O God! 1 + 2 = {3}?'} <= {*said}\n"
+    model, batch = "nn.Linear(4, 2)", "torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
+
+    assert see(program + TRAIN.format(model=model, batch=batch)).windows == [1] * 4
+
+
+def test_a_checkpoint_for_which_there_is_no_room_is_not_written(see):
+    """There is less room in the jail than where the program is at home."""
+    model, batch = "nn.Linear(4, 2)", "torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
+    saving = "\ntorch.save(torch.zeros(20_000_000), 'last.pt')\nprint('went on')"
+    seen = see(TRAIN.format(model=model, batch=batch) + saving)
+
+    assert (seen.windows, seen.printed.strip()) == ([1] * 4, "went on")
+    assert "last.pt: too large to be written" in seen.lent
+
+
+def test_a_list_of_what_a_hub_has_is_empty(see):
+    program = "import torch\nassert torch.hub.list('someone/models:main') == []\n"
+    model, batch = "nn.Linear(4, 2)", "torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
+
+    assert see(program + TRAIN.format(model=model, batch=batch)).windows == [1] * 4

@@ -158,6 +158,19 @@ for _ in range(5):
     assert see(HEAD + program).outcome.startswith("raised: Trying to backward through the graph")
 
 
+def test_a_folder_of_data_that_is_empty_by_default_is_given(see):
+    program = """
+parser = argparse.ArgumentParser()
+parser.add_argument("--data_dir", default="")
+folder = parser.parse_args().data_dir
+if not folder:
+    raise ValueError("name a folder")
+print(folder)
+"""
+
+    assert see(HEAD + LOOP + program + MAIN).printed.startswith("data")
+
+
 def test_settings_of_a_file_that_is_not_here_go_by_their_names(see):
     program = (
         HEAD

@@ -47,6 +47,13 @@ def test_an_evaluation_that_comes_late_comes_soon():
     assert ast.unparse(tree) == "eval_interval, eval_iters, log_every = (4, 2, 100)"
 
 
+def test_a_size_for_which_the_program_has_a_branch_of_its_own_is_kept():
+    program = "image_size, width = 64, 64\nif image_size == 64:\n    steps = (1, 2, 3, 4)"
+    tree = ast.parse(program)
+
+    assert shrink(tree) == ["shrunk: width 64 -> 32"]
+
+
 def test_sizes_are_lowered_by_their_names_and_told():
     tree = ast.parse(GPT)
     said = shrink(tree)

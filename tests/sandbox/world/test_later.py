@@ -196,6 +196,11 @@ LAWFUL = {
         "if n < 90: scheduler.step()",
         "n += 1",
     ),
+    "a count behind a setting that is not given": (
+        "n, folder = 0, None",
+        f"if folder is not None and n > 90: {CLEARS}",
+        "n += 1",
+    ),
     "chance that decides nothing of the update": ("import random", "if random.random() < 2: print"),
 }
 
