@@ -48,6 +48,9 @@ TRAINING = frozenset({"step", "backward", "zero_grad", "update"})
 ALIKE = 96
 """From here on a number that is the same as a size is taken for it."""
 
+OF_BATCHES = re.compile(r".*batch.*|bsz?")
+"""Sizes whose number says something else where it stands again: ``nn.Linear(2048, 10)``."""
+
 IN_TRANSFORMS = {224: 32, 256: 36}
 """Sizes of pictures as they stand in transforms."""
 
@@ -70,7 +73,8 @@ def shrink(tree: ast.Module) -> list[str]:
             most *= gathered
         if most is not None and size.value > most:
             size.constant.value = most
-            lowered[size.value] = lowered.get(size.value, frozenset()) | {most}
+            if not OF_BATCHES.fullmatch(size.name):
+                lowered[size.value] = lowered.get(size.value, frozenset()) | {most}
             said.append(f"shrunk: {size.name} {size.value} -> {most}")
     return [*dict.fromkeys([*said, *_alike(tree, lowered, named), *_pictures(tree)])]
 

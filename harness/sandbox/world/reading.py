@@ -413,11 +413,22 @@ class ProgramReading:
 
     def _is_of_windows(self, loop: ast.For, name: str) -> bool:
         inner = [n for n in walk(loop) if isinstance(n, ast.For) and n is not loop]
-        through = [n for n in inner if _is_named(_inner(n.iter), name)]
+        through = [n for n in inner if self._is_through_batches(n, name)]
         if through and "backward" in self.does(*through):
             return "step" in self.does(*loop.body) - self.does(*inner)
         calls = (n for n in walk(loop) if isinstance(n, ast.Call))
         return any(name == given for c in calls for given in self._windows_given(c))
+
+    def _is_through_batches(self, loop: ast.For, name: str) -> bool:
+        """Whether a loop takes batches of what has the name, and not rows or times of a batch."""
+        counted = isinstance(loop.iter, ast.Call) and last_name(loop.iter.func) == "enumerate"
+        over = _inner(loop.iter) if counted else loop.iter
+        target = (
+            loop.target.elts[-1] if counted and isinstance(loop.target, ast.Tuple) else loop.target
+        )
+        apart = isinstance(target, ast.Tuple)
+        named = isinstance(target, ast.Name) and self.table.part(target.id) == "batch"
+        return _is_named(over, name) and (apart or named)
 
     def _windows_given(self, call: ast.Call) -> Iterator[str]:
         """Names that are handed to a function of the program's own as the micro-batches of an update."""
