@@ -90,6 +90,8 @@ class ScalerSeen(Record):
     """Message of its exception."""
     after_update: int
     """How many updates came before it."""
+    scaler: int = 0
+    """Which scaler, numbered in order of construction."""
 
 
 class RankTrace(Record, extra="ignore"):  # traces of earlier days say more

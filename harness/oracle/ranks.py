@@ -216,6 +216,7 @@ def _scaler_calls(run: RankRun) -> tuple[ScalerSeen, ...]:
             skipped=e.skipped,
             raised=e.raised,
             after_update=bisect_left(position, at),
+            scaler=e.scaler,
         )
         for at, e in enumerate(run.events)
         if isinstance(e, ScalerCall)

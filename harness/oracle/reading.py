@@ -282,6 +282,9 @@ class _Walk:
             last.steps.append(event)
             last.after, last.position = self.parameters, position
             return
+        if last and last.skipped and not self.window and _is_of_a_part(event, last.gradients):
+            last.after, last.position = self.parameters, position  # beside one that was skipped
+            return
         self._close(gradients, [event], before, position, skipped=event.fused_skip, norms=norms)
 
     def _found_by(self, item: Recorded) -> Parameters:
@@ -300,7 +303,9 @@ class _Walk:
         return {**self.parameters, **known} if known else self.parameters
 
     def _scaler(self, position: int, event: ScalerCall) -> None:
-        if event.method == "step" and event.enabled and event.skipped and event.raised is None:
+        skips = event.method == "step" and event.enabled and event.skipped and event.raised is None
+        beside = not self.window and self.updates and self.updates[-1].steps  # another's step
+        if skips and not beside:
             self._close(self._last_gradients, [], self.parameters, position, skipped=True)
 
     def _close(
@@ -362,6 +367,13 @@ class _Walk:
 def _overlap(update: Consumed, event: OptimizerStep) -> bool:
     stepped = {n for step in update.steps for g in step.groups for n in g.parameters}
     return any(name in stepped for group in event.groups for name in group.parameters)
+
+
+def _is_of_a_part(event: OptimizerStep, gradients: Parameters) -> bool:
+    """Whether others than those that it steps got gradients as well."""
+    own = {name for group in event.groups for name in group.parameters}
+    got = {name for name, gradient in gradients.items() if np.any(gradient)}
+    return bool(got - own)
 
 
 def _is_put_back(now: Array, left: Array) -> bool:

@@ -2,6 +2,9 @@
 step, update.
 """
 
+from collections.abc import Iterator
+from itertools import pairwise
+
 from harness.domain.trace import ProbeTrace, RankTrace, ScalerSeen
 from harness.domain.verdict import Verdict, failed
 from harness.properties.evidence.figures import count, number
@@ -62,9 +65,8 @@ def out_of_order(probe: ProbeTrace, *, skips: bool) -> Verdict | None:
     ``skips``: the program skips what overflows, so it may step without the scaler, if it always does.
     """
     ended = probe.program.outcome in ("returned", "exited")
-    for rank in probe.ranks:
+    for rank, calls in of_each_scaler(probe):
         steps = unscales = made = 0
-        calls = [c for c in rank.scaler if c.enabled and not refused_in_vain(c, probe)]
         methods = {c.method for c in calls}
         for call in calls:
             steps += call.method == "step"
@@ -86,6 +88,30 @@ def out_of_order(probe: ProbeTrace, *, skips: bool) -> Verdict | None:
             steps = unscales = 0
         if ended and "step" in methods and "update" not in methods:
             return broken(probe, calls[-1], "step() was called and update() never")
+    return None
+
+
+def of_each_scaler(probe: ProbeTrace) -> Iterator[tuple[RankTrace, list[ScalerSeen]]]:
+    """The calls on each enabled scaler of each rank, in order."""
+    for rank in probe.ranks:
+        calls = [c for c in rank.scaler if c.enabled and not refused_in_vain(c, probe)]
+        for number_of_it in dict.fromkeys(c.scaler for c in calls):
+            yield rank, [c for c in calls if c.scaler == number_of_it]
+
+
+def between_optimizers(probe: ProbeTrace) -> Verdict | None:
+    """A fail when the scale may change while gradients of the same losses wait for another optimizer."""
+    for _, calls in of_each_scaler(probe):
+        behind = [call for before, call in pairwise(calls) if before.method == "update"]
+        waiting = [call for call in behind if call.method in ("step", "unscale_")]
+        renewed = sum(call.method == "scale" for call in behind)
+        if waiting and len(waiting) >= renewed:  # a step for a rest that is none comes less often
+            return broken(
+                probe,
+                waiting[0],
+                "update() was called before the last step() on gradients of the same losses: where the "
+                "scale changes there, these are divided by another scale than theirs",
+            )
     return None
 
 

@@ -25,7 +25,12 @@ from harness.properties.evidence.consumption import WindowReading, transported
 from harness.properties.evidence.figures import count, number, show
 from harness.properties.evidence.windows import full
 from harness.properties.mixed_precision.own_scale import all_finite, own_way, skipped_overflow
-from harness.properties.mixed_precision.scaler_calls import ID, complained, out_of_order
+from harness.properties.mixed_precision.scaler_calls import (
+    ID,
+    between_optimizers,
+    complained,
+    out_of_order,
+)
 from harness.properties.property import Property
 
 
@@ -35,7 +40,12 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """
     skips = skipped_overflow(trace, expectations, followed=False)
     for probe in trace.probes:
-        wrong = complained(probe) or out_of_order(probe, skips=skips) or never_scaled(probe)
+        wrong = (
+            complained(probe)
+            or out_of_order(probe, skips=skips)
+            or between_optimizers(probe)
+            or never_scaled(probe)
+        )
         if wrong is not None:
             return wrong
     return unscaled_early(trace) or still_scaled(trace, expectations) or kept(trace, expectations)

@@ -442,10 +442,19 @@ def _prepared(program: str) -> tuple[ast.Module, list[str]]:
         if isinstance(statement, ast.FunctionDef):  # a method that was pasted without its class
             named = [(d, ast.unparse(d)) for d in statement.decorator_list]
             statement.decorator_list = [d for d, name in named if name not in OF_A_CLASS]
+    tree.body = [_without_return(s) for s in tree.body]
     absent = packages.lend_imports(tree)
     removed = {*absent, *(id(s) for s in tree.body if _is_stub(s))}
     rewrite.leave_out(tree, removed)
     return tree, [*absent.values(), *evaluate_soon(tree)]
+
+
+def _without_return(statement: ast.stmt) -> ast.stmt:
+    """The end of a function that is cut out of it: what it gives back is computed all the same."""
+    if not isinstance(statement, ast.Return):
+        return statement
+    value = statement.value or ast.Constant(None)
+    return ast.fix_missing_locations(ast.copy_location(ast.Expr(value), statement))
 
 
 def _is_stub(statement: ast.stmt) -> bool:

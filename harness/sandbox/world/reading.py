@@ -56,12 +56,12 @@ def wanted(function: Function, *, bound: bool) -> list[ast.arg]:
 
 
 def optional(function: Function) -> list[ast.arg]:
-    """Parameters whose default is ``None``."""
+    """Parameters whose default leaves something out: ``None``, or one, as of ``accum=1``."""
     a = function.args
     places = [*a.posonlyargs, *a.args]
     pairs = [*zip(places[len(places) - len(a.defaults) :], a.defaults, strict=True)]
     pairs += [(k, d) for k, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d is not None]
-    return [p for p, d in pairs if isinstance(d, ast.Constant) and d.value is None]
+    return [p for p, d in pairs if isinstance(d, ast.Constant) and repr(d.value) in ("None", "1")]
 
 
 @dataclass(slots=True)
