@@ -28,7 +28,7 @@ def with_loop(program: str, block: Block) -> str | None:
         return None
     new = [node for node in tree.body if isinstance(node, ast.For | ast.While)]
     old = [pair for pair in _loops(program) if len(new) == 1 and _same(new[0], pair[1])]
-    if len(old) != 1 or not _uses_what_is_made(tree, *old[0]):
+    if len(old) != 1 or not _uses_what_is_made(program, tree, old[0][1]):
         return None
     return _changed(program, _put(program, block.code, tree, *old[0]))
 
@@ -102,13 +102,13 @@ def _calls(loop: ast.stmt) -> set[str]:
     return {ast.dump(node) for node in found}
 
 
-def _uses_what_is_made(tree: ast.Module, around: list[ast.stmt], loop: ast.stmt) -> bool:
+def _uses_what_is_made(program: str, tree: ast.Module, loop: ast.stmt) -> bool:
     """Whether the posted code assigns, before its loop, what the block does not bind itself."""
-    before = around[: around.index(loop)]
+    before = (n for n in walk(parsed(program)) if isinstance(n, ast.Assign))
     made = {
         name
         for node in before
-        if isinstance(node, ast.Assign)
+        if node.lineno < loop.lineno
         for name in bound_names(statements(ast.Module([node], [])))
     }
     return bool(made & free_names(statements(tree)))

@@ -13,7 +13,7 @@ from harness.extraction.loops import doing
 from harness.extraction.markers import elsewhere, is_alternative
 from harness.extraction.moves import moved
 from harness.extraction.names import bound_names, statements
-from harness.extraction.parsing import parsed
+from harness.extraction.parsing import parsed, parses
 from harness.extraction.pieces import CodePiece
 from harness.extraction.splicing import Snippet, before_the_loop, quotes, splice
 from harness.syntax import walk
@@ -31,14 +31,12 @@ _INSIDE = re.compile(rf"\b(?:inside|within|in)\s+(?:of\s+)?{_LOOP}", re.IGNORECA
 
 
 def whole_loop(codes: tuple[str, ...]) -> str | None:
-    """The posted program that a snippet can be put into: the first that is a loop by itself."""
-    for code in codes:
-        try:
-            if doing(parsed(code)).whole:
-                return code
-        except SyntaxError:
-            continue
-    return None
+    """The posted program that a snippet can be put into: the first that is a loop by itself, or a
+    function that makes one update.
+    """
+    read = [(code, doing(parsed(code))) for code in codes if parses(code)]
+    loops = (code for code, does in read if does.whole)
+    return next(loops, None) or next((c for c, d in read if d.part and not d.module_level), None)
 
 
 def only_snippets(heads: tuple[CodePiece, ...], pieces: tuple[CodePiece, ...], posted: str) -> bool:
