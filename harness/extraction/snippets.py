@@ -15,7 +15,13 @@ from harness.extraction.moves import moved
 from harness.extraction.names import bound_names, statements
 from harness.extraction.parsing import parsed, parses
 from harness.extraction.pieces import CodePiece
-from harness.extraction.splicing import Snippet, before_the_loop, quotes, splice
+from harness.extraction.splicing import (
+    Snippet,
+    before_its_use,
+    before_the_loop,
+    quotes,
+    splice,
+)
 from harness.syntax import walk
 
 _LOOP = (
@@ -116,9 +122,13 @@ class _PostedDraft:
         """Definitions that stand in front of it."""
         self._moves = moves
         self._put: list[CodePiece] = []
+        self._waiting: list[CodePiece] = []
 
     def assembled(self) -> AssembledProgram:
-        """What has become of it."""
+        """What has become of it, with what each turn computes before the lines that use it."""
+        for piece in self._waiting:
+            self.program = before_its_use(self.program, piece.code, piece.brings)
+        self._waiting = []
         return AssembledProgram("\n\n".join([*self.before, self.program]), tuple(sorted(self.used)))
 
     def delete(self, piece: CodePiece) -> None:
@@ -143,7 +153,10 @@ class _PostedDraft:
             self.before.append(piece.code.rstrip("\n"))
             self.used.append(piece.index)
         elif piece.brings & needed and all(is_simple(part.node) for part in piece.parts):
-            self.program = before_the_loop(self.program, piece.code)
+            if piece.needs & _bound_in_loops(self.program):
+                self._waiting.append(piece)
+            else:
+                self.program = before_the_loop(self.program, piece.code)
             self.used.append(piece.index)
         else:
             return piece.diagnostic or not _updates(piece)

@@ -8,6 +8,7 @@ the place is not clear, and nothing is put anywhere: a snippet that was misread 
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from textwrap import indent
 
@@ -22,7 +23,7 @@ from harness.extraction.anchors import (
     unscales_beside,
 )
 from harness.extraction.parsing import first_line, parsed, parses
-from harness.syntax import walk
+from harness.syntax import children, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,23 @@ def before_the_loop(program: str, code: str) -> str:
     lines = program.split("\n")
     at = min(loops, default=1) - 1
     return "\n".join([*lines[:at], code.rstrip("\n"), *lines[at:]])
+
+
+def before_its_use(program: str, code: str, names: AbstractSet[str]) -> str:
+    """The program with lines in front of the first statement that reads what they bind."""
+    statements = (node for body in _bodies(parsed(program)) for node in body)
+    using = [node for node in statements if names & _read_by(node)]
+    if not using:
+        return before_the_loop(program, code)
+    first = min(using, key=lambda node: (node.lineno, -node.col_offset))
+    lines, at = program.split("\n"), first_line(first) - 1
+    return "\n".join([*lines[:at], indent(code.rstrip("\n"), " " * first.col_offset), *lines[at:]])
+
+
+def _read_by(statement: ast.stmt) -> set[str]:
+    """Names that a statement reads itself, without those of the statements in it."""
+    own = [n for n in children(statement) if not isinstance(n, ast.stmt | ast.ExceptHandler)]
+    return {n.id for node in own for n in walk(node) if isinstance(n, ast.Name)}
 
 
 # ------------------------------------------------------------------------------------------ places

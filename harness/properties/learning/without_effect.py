@@ -16,7 +16,9 @@ CHANGES = frozenset({
 })  # fmt: skip
 """Methods and functions of tensors that return what they make and change nothing."""
 
-GRADIENT = re.compile(r".*\.grad(\.data|\.detach\(\))?|(p|param|parameter|weight)\.data|grad|gradient")
+GRADIENT = re.compile(
+    r".*\.grad(\.data|\.detach\(\))?|(p|param|parameter|weight)\.data|grad|gradient"
+)
 GRADIENT_OF = re.compile(r".*\.grad(\.data|\.detach\(\))?")
 
 NETWORK = r"model|net|encoder|generator|critic|discriminator|teacher|student"

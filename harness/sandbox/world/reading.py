@@ -408,8 +408,18 @@ class ProgramReading:
         """Whether each turn of a loop is given the micro-batches of one update: ``for mbs in groups``,
         and goes through them itself or hands them to a function that does.
         """
-        loops = (n for n in self.nodes if isinstance(n, ast.For))
+        loops = (n for n in self.nodes if isinstance(n, ast.For) and self._is_unshown(n.iter))
         return any(self._is_of_windows(n, _last_target(n.target)) for n in loops)
+
+    def _is_unshown(self, iterated: ast.expr) -> bool:
+        """Whether what a loop goes through is made by nothing that the program shows."""
+        while isinstance(iterated, ast.Call) and last_name(iterated.func) in ("enumerate", "tqdm"):
+            iterated = _inner(iterated)
+        if isinstance(iterated, ast.Call):
+            return last_name(iterated.func) in self.free
+        stored = (n for n in self.nodes if isinstance(n, ast.Name | ast.Attribute))
+        bound = {last_name(n) for n in stored if isinstance(n.ctx, ast.Store)}
+        return last_name(iterated) not in bound
 
     def _is_of_windows(self, loop: ast.For, name: str) -> bool:
         inner = [n for n in walk(loop) if isinstance(n, ast.For) and n is not loop]
