@@ -143,6 +143,13 @@ BLOCKS = {
         state, info = env.reset()
         for _ in range(3):
             state, reward, done, truncated, info = env.step(env.action_space.sample())""",
+    "a loss that nobody shows is given three parts of what a model returns": """
+        for past, future, k in pretrain_loader:
+            foretold, later, earlier = model(past, future, k)
+            loss = trajectory_loss(earlier, later, foretold)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()""",
 }
 
 

@@ -236,3 +236,13 @@ def test_an_optimizer_holds_what_stands_in_its_list():
         f"import torch\nfrom torch.optim import Adam\n{held}", "net(rows)\noptimizer.step()"
     )
     assert "Adam" not in last
+
+
+def test_an_optimizer_holds_what_its_groups_were_made_of():
+    groups = "groups = []\ngroups.append({'params': whole.head.parameters(), 'lr': 1e-3})"
+    held = f"{groups}\noptimizer = torch.optim.SGD(groups)"
+    made = "import torch\nwhole = torch.nn.Linear(2, 2)"
+    *_, other = page(made, held, "student(rows).backward()\noptimizer.step()")
+    *_, same = page(made, held, "whole(rows).backward()\noptimizer.step()")
+    assert "SGD" not in other
+    assert "SGD" in same
