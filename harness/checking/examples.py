@@ -371,7 +371,7 @@ def _shows_a_step(part: Part) -> bool:
 _SCHEDULE = re.compile(r"sched|plateau|cosine|warm", re.IGNORECASE)
 
 
-_STABLE = re.compile(r"stab|safe|nan\b|\binf|overflow|underflow", re.IGNORECASE)
+_STABLE = re.compile(r"stab|safe|nan\b|\binf|overflow|underflow|negative", re.IGNORECASE)
 
 
 def _is_about_stability(part: Part) -> bool:

@@ -143,6 +143,9 @@ BLOCKS = {
         state, info = env.reset()
         for _ in range(3):
             state, reward, done, truncated, info = env.step(env.action_space.sample())""",
+    "an epsilon is added, of which nobody says what it is for": """
+        # ✅ Add small epsilon
+        loss = -torch.log(predictions + 1e-8)""",
     "a loss that nobody shows is given three parts of what a model returns": """
         for past, future, k in pretrain_loader:
             foretold, later, earlier = model(past, future, k)
@@ -175,7 +178,9 @@ def found(request, checked, tmp_path_factory):
 
 @pytest.mark.parametrize("name", BLOCKS)
 def test_a_right_block_runs(name, found):
-    assert (found[name].status, found[name].sentence) == ("runs", found[name].sentence)
+    part = found[name]
+    runs = "runs" if part.mark is None else "inconclusive"
+    assert (part.status, part.sentence) == (runs, part.sentence)
 
 
 def test_a_lazy_layer_that_is_moved_is_not_recorded_and_no_fault(found):
