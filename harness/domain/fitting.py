@@ -26,6 +26,9 @@ ROWS = 8
 
 _ROWS = re.compile(r"shape '\[-1, (?P<wanted>\d+)\]' is invalid for input")
 _RANGE = re.compile(r"index out of range in self")
+_CLASS = re.compile(
+    r"index (?P<wanted>\d+) is out of bounds for dimension 1 with size (?P<given>\d+)"
+)
 _IMAGES = re.compile(r"3D \(unbatched\) or 4D \(batched\) input to conv2d|expected 4D input")
 _TOKENS = re.compile(
     r"argument #1 'indices' to have one of the following scalar types: Long"
@@ -79,7 +82,7 @@ def of_its_ranks(place: Scenario, seen: ProbeTrace) -> Scenario | None:
 
 def asks_for_other_data(said: str) -> bool:
     """Whether what was raised is told by data of another kind or size."""
-    in_size = any(p.search(said) for p in (_ROWS, _RANGE, CLASSES, SMALL))
+    in_size = any(p.search(said) for p in (_ROWS, _RANGE, _CLASS, CLASSES, SMALL))
     return in_size or width_asked_for(said) is not None or _in_kind(said) is not None
 
 
@@ -98,6 +101,8 @@ def _in_size(workload: WorkloadSpec, said: str) -> FittedWorkload | None:
         other = {first: second, second: first}.get(sizes.get("outputs", 0))
         if other is not None:
             return workload.name, {**kept, "outputs": other}
+    if (one := _CLASS.search(said)) and int(one["given"]) == sizes.get("outputs"):
+        return workload.name, {**kept, "outputs": int(one["wanted"]) + 1}
     if CLASSES.search(said) and sizes.get("outputs", 2) > 2:
         return workload.name, {**kept, "outputs": 2}
     if _RANGE.search(said) and sizes.get("vocabulary", 14) > 14:

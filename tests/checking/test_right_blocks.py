@@ -146,6 +146,15 @@ BLOCKS = {
     "an epsilon is added, of which nobody says what it is for": """
         # ✅ Add small epsilon
         loss = -torch.log(predictions + 1e-8)""",
+    "an output is asked for by a number that only its reader's model has": """
+        def saliency(model, image, target_class):
+            image.requires_grad = True
+            output = model(image)
+            model.zero_grad()
+            output[0, target_class].backward()
+            return image.grad.abs().max(dim=1)[0]
+
+        saliency(model, image_tensor, target_class=5)""",
     "a loss that nobody shows is given three parts of what a model returns": """
         for past, future, k in pretrain_loader:
             foretold, later, earlier = model(past, future, k)
