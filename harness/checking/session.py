@@ -487,15 +487,22 @@ def _changed_by(node: ast.stmt) -> Iterator[str]:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         inner = [t for t in targets if isinstance(t, ast.Attribute | ast.Subscript)]
         yield from (dotted(t.value).partition(".")[0] for t in inner)
-    elif isinstance(node, ast.For):
-        yield from (n.id for n in walk(node.iter) if isinstance(n, ast.Name))
-        for statement in node.body:
-            yield from _changed_by(statement)
-    elif isinstance(node, ast.With):
-        for statement in node.body:
+    elif isinstance(node, ast.For | ast.With):
+        if isinstance(node, ast.For):
+            yield from (n.id for n in walk(node.iter) if isinstance(n, ast.Name))
+        for statement in _within(node):
             yield from _changed_by(statement)
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         yield from (dotted(n).partition(".")[0] for n in (node.value.func, *node.value.args))
+
+
+def _within(node: ast.For | ast.With) -> Iterator[ast.stmt]:
+    """What it does, under a condition or not."""
+    for statement in node.body:
+        if isinstance(statement, ast.If):
+            yield from (*statement.body, *statement.orelse)
+        else:
+            yield statement
 
 
 def _is_of_a_turn(node: ast.stmt) -> bool:
