@@ -284,6 +284,8 @@ def _is_of_use(ended: Ended, program: BlockInContext) -> bool:
     said = ended.message or ""
     if ended.calls or not ended.during or not _OF_USE.search(said):
         return False
+    if _elsewhere(program) & {*re.findall(r"\w+", said)}:
+        return False  # it speaks of what another block defines
     if _is_of_the_machine(ended, program) or any(_OF_A_LOOP in note for note in ended.bound):
         return False
     return not _OF_A_SCALER.search(said) or _shows_its_scaler(said, program)
@@ -383,24 +385,28 @@ def _stays_empty(node: ast.Assign, tree: ast.Module) -> bool:
 
 
 def _asks_the_machine(node: ast.Assign) -> bool:
-    """``used = torch.cuda.memory_allocated()``: here it is 0."""
+    """``used = torch.cuda.memory_allocated()``: 0 here; ``key = os.getenv(...)``: not set."""
     return any(
         _OF_A_DEVICE.match(dotted(n.func)) for n in walk(node.value) if isinstance(n, ast.Call)
     )
 
 
-_OF_A_DEVICE = re.compile(r"torch\.cuda\.(?:\w*mem\w*|get_device\w*|device_count)$")
+_OF_A_DEVICE = re.compile(
+    r"torch\.cuda\.(?:\w*mem\w*|get_device\w*|device_count)$|(?:os\.)?(?:getenv|environ\.\w+)$"
+)
 
 
 def _is_sketched(node: ast.AST) -> TypeGuard[ast.ClassDef]:
-    """Whether a class leaves out how it is made, and uses what that would have made; or shows that
-    alone of a module.
+    """Whether a class leaves out how it is made, and uses what that would have made; or is a module
+    that shows no more than that.
     """
     if not isinstance(node, ast.ClassDef):
         return False
     shown = {n.name for n in node.body if isinstance(n, ast.FunctionDef)}
+    if shown <= {"__init__"} and any(last_of(base) == "Module" for base in node.bases):
+        return True
     if "__init__" in shown:
-        return len(shown) == 1 and any(last_of(base) == "Module" for base in node.bases)
+        return False
     own = [
         n
         for n in walk(node)

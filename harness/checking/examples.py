@@ -29,7 +29,7 @@ from harness.checking.errors import (
 )
 from harness.checking.evidence import Decision, Evidence, Finding, decide
 from harness.checking.function_evidence import evidence_of, together
-from harness.checking.loop_evidence import idle_steps, loop_evidence, stopped
+from harness.checking.loop_evidence import loop_evidence, stopped
 from harness.checking.named_faults import acquittal, behind_what_runs, names_a_fault, no_error
 from harness.checking.proven import proven
 from harness.checking.running import BlockRun, in_other_worlds, run_block, run_measurement
@@ -44,7 +44,6 @@ from harness.domain.skill import Example, Part
 from harness.domain.trace import Program as Ended
 from harness.domain.wording import plainly
 from harness.extraction.names import bound_names, statements
-from harness.properties.own import exchanges_its_model
 from harness.sandbox.absent.watching import STOOD_IN
 from harness.sandbox.names.table import table
 from harness.skills.claims import expects_failure, warns
@@ -308,10 +307,6 @@ def _evidence(
     foreign = _goes_back_from_anothers(part, program)
     if not _steps_itself(part) or program.is_completed or foreign or has_gaps(program):
         of_loop = replace(of_loop, faults=(), costs=(*of_loop.faults, *of_loop.costs))
-    goes_back = "backward" in uses(tree_of(part.code)).calls
-    goes_back = goes_back and not foreign
-    if _shows_a_step(part) and goes_back and not exchanges_its_model(seen.trace):
-        of_loop = replace(of_loop, faults=(*idle_steps(seen), *of_loop.faults))
     if part.kind in ("training-loop", "measurement"):
         merits = (*of_loop.merits, *_assertions(part, seen))
         of_loop = replace(of_loop, merits=merits, acquittal=acquittal(part, seen))
@@ -376,10 +371,7 @@ def _shows_a_step(part: Part) -> bool:
 _SCHEDULE = re.compile(r"sched|plateau|cosine|warm", re.IGNORECASE)
 
 
-_STABLE = re.compile(
-    r"stab|safe|nan\b|\binf|\beps|epsilon|clamp|overflow|underflow|log\(0|zero|sqrt|root|negative",
-    re.IGNORECASE,
-)
+_STABLE = re.compile(r"stab|safe|nan\b|\binf|overflow|underflow|negative", re.IGNORECASE)
 
 
 def _is_about_stability(part: Part) -> bool:

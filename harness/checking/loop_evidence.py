@@ -58,18 +58,6 @@ def loop_evidence(
     )
 
 
-def idle_steps(seen: BlockRun) -> Iterator[Finding]:
-    """A finding where a loop computes losses, and none of its steps has a gradient."""
-    updates_ = seen.trace.probes[0].updates
-    with_losses = [u for u in updates_ if u.window_size and not u.skipped]
-    if len(with_losses) >= FEW and all(u.consumed_norm == 0 for u in with_losses):
-        count = len(with_losses)
-        yield Finding(
-            f"None of its {count} steps moves a weight: no parameter has a gradient by then.",
-            (Number(name="steps without a gradient", value=count),),
-        )
-
-
 def _not_run(seen: BlockRun, *, steps: bool) -> str | None:
     """Why the run counts as none; ``None`` where it counts. An exception counts where a failing
     property accounts for it.

@@ -245,16 +245,20 @@ class _Taking:
         self._known.clear()  # what is chosen by now is not chosen again
         candidates = list(self._candidates(name, self._before))
         how = _How(whole=table().part(name) is not None)
+        before = set(self.chosen)
         for n in candidates:
-            if table().role(name) == "optimizer" and self._holds_another(n):
-                continue
             found = self._needed(n, frozenset(), how=how)
-            if found is not None:
-                if n != candidates[0] or (self.moments and table().role(name) in _MOMENTS):
-                    self.unsure |= {name}
-                self.chosen |= found
-                self._leave_as_its_block_does(found)
-                return
+            if found is None:
+                continue
+            self.chosen |= found
+            self._leave_as_its_block_does(found)
+            if table().role(name) == "optimizer" and self._holds_another(self.chosen - before):
+                self.chosen = {*before}
+                self._known.clear()
+                continue
+            if n != candidates[0] or (self.moments and table().role(name) in _MOMENTS):
+                self.unsure |= {name}
+            return
         if candidates and (self._is_package(candidates[0]) or not _is_lent(name)):
             any_ = _How(at_any_rate=True)
             self.chosen |= self._needed(candidates[0], frozenset(), how=any_) or set()
@@ -282,9 +286,12 @@ class _Taking:
         alone = not self._turns and above
         return not alone or self._needed(above[0], frozenset(), how=_How(whole=True)) is None
 
-    def _holds_another(self, n: int) -> bool:
-        """Whether an optimizer holds parameters of nothing that the block names, which names a model."""
-        held = {*_held_by(self._sources[n].statement.node)}
+    def _holds_another(self, made: set[int]) -> bool:
+        """Whether an optimizer, by all that makes it, holds parameters of nothing that the block names,
+        which names a model.
+        """
+        nodes = (self._sources[n].statement.node for n in made)
+        held = {name for node in nodes if not isinstance(node, _CODE) for name in _held_by(node)}
         models = any(table().role(name) == "model" for name in self._named)
         return bool(held) and models and not held & self._named
 
@@ -480,15 +487,22 @@ def _changed_by(node: ast.stmt) -> Iterator[str]:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         inner = [t for t in targets if isinstance(t, ast.Attribute | ast.Subscript)]
         yield from (dotted(t.value).partition(".")[0] for t in inner)
-    elif isinstance(node, ast.For):
-        yield from (n.id for n in walk(node.iter) if isinstance(n, ast.Name))
-        for statement in node.body:
-            yield from _changed_by(statement)
-    elif isinstance(node, ast.With):
-        for statement in node.body:
+    elif isinstance(node, ast.For | ast.With):
+        if isinstance(node, ast.For):
+            yield from (n.id for n in walk(node.iter) if isinstance(n, ast.Name))
+        for statement in _within(node):
             yield from _changed_by(statement)
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         yield from (dotted(n).partition(".")[0] for n in (node.value.func, *node.value.args))
+
+
+def _within(node: ast.For | ast.With) -> Iterator[ast.stmt]:
+    """What it does, under a condition or not."""
+    for statement in node.body:
+        if isinstance(statement, ast.If):
+            yield from (*statement.body, *statement.orelse)
+        else:
+            yield statement
 
 
 def _is_of_a_turn(node: ast.stmt) -> bool:

@@ -26,6 +26,9 @@ ROWS = 8
 
 _ROWS = re.compile(r"shape '\[-1, (?P<wanted>\d+)\]' is invalid for input")
 _RANGE = re.compile(r"index out of range in self")
+_CLASS = re.compile(
+    r"index (?P<wanted>\d+) is out of bounds for dimension 1 with size (?P<given>\d+)"
+)
 _IMAGES = re.compile(r"3D \(unbatched\) or 4D \(batched\) input to conv2d|expected 4D input")
 _TOKENS = re.compile(
     r"argument #1 'indices' to have one of the following scalar types: Long"
@@ -79,30 +82,37 @@ def of_its_ranks(place: Scenario, seen: ProbeTrace) -> Scenario | None:
 
 def asks_for_other_data(said: str) -> bool:
     """Whether what was raised is told by data of another kind or size."""
-    in_size = any(p.search(said) for p in (_ROWS, _RANGE, CLASSES, SMALL))
+    in_size = any(p.search(said) for p in (_ROWS, _RANGE, _CLASS, CLASSES, SMALL))
     return in_size or width_asked_for(said) is not None or _in_kind(said) is not None
 
 
 def _in_size(workload: WorkloadSpec, said: str) -> FittedWorkload | None:
     """The same in the size that is asked for, where it is the size of what is lent that is refused."""
     sizes = workload.parameters.model_dump(include={"features", "vocabulary", "outputs"})
-    kept, width, outputs = _kept(workload), width_asked_for(said), _two_sizes(said)
+    kept, width = _kept(workload), width_asked_for(said)
     if width is not None and sizes.get("features") in width:  # of the data, or of the model
         given, wanted = width
         features = wanted if given == sizes["features"] else given
         return workload.name, {**kept, "features": features}
     if (rows := _ROWS.search(said)) and "features" in sizes:
         return workload.name, {**kept, "features": int(rows["wanted"])}
+    outputs = _outputs_asked_for(said, sizes.get("outputs", 0))
     if outputs is not None:
-        first, second = int(outputs["first"]), int(outputs["second"])
-        other = {first: second, second: first}.get(sizes.get("outputs", 0))
-        if other is not None:
-            return workload.name, {**kept, "outputs": other}
-    if CLASSES.search(said) and sizes.get("outputs", 2) > 2:
-        return workload.name, {**kept, "outputs": 2}
+        return workload.name, {**kept, "outputs": outputs}
     if _RANGE.search(said) and sizes.get("vocabulary", 14) > 14:
         return workload.name, {**kept, "vocabulary": 14}
     return None
+
+
+def _outputs_asked_for(said: str, given: int) -> int | None:
+    """How many outputs a program wants instead of those that it was given."""
+    if (two := _two_sizes(said)) is not None:
+        first, second = int(two["first"]), int(two["second"])
+        if given in (first, second):
+            return second if given == first else first
+    if (one := _CLASS.search(said)) and int(one["given"]) == given:
+        return int(one["wanted"]) + 1
+    return 2 if CLASSES.search(said) and given > 2 else None
 
 
 def _in_classes(workload: WorkloadSpec, ended: Program) -> FittedWorkload | None:

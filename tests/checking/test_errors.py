@@ -76,12 +76,13 @@ def test_a_method_that_a_class_of_the_page_does_not_have_is_the_authors():
 
 @pytest.mark.parametrize(("more", "is_the_authors"), [("", False), ("    def f(self): 0\n", True)])
 def test_a_module_of_which_only_its_making_is_shown_is_a_sketch(more, is_the_authors):
-    text = f"from torch import nn\nclass Net(nn.Module):\n    def __init__(self): 0\n{more}Net()(1)"
-    line = text.count("\n") + 1
+    for made in ("def __init__(self): 0", "pass"):
+        text = f"from torch import nn\nclass Net(nn.Module):\n    {made}\n{more}Net()(1)"
+        line = text.count("\n") + 1
 
-    found = told(text, "NotImplementedError", "Module [Net] is missing", line)
+        found = told(text, "NotImplementedError", "Module [Net] is missing", line)
 
-    assert (found is not None) is is_the_authors
+        assert (found is not None) is is_the_authors
 
 
 def test_a_method_that_a_lent_model_does_not_have_is_a_missing_stand_in():
@@ -263,6 +264,13 @@ def test_options_that_exclude_each_other_count_whatever_is_lent():
     assert told(text, "ValueError", said, 1, during="torch.utils.data", again=(misfit,)) is None
 
 
+def test_what_a_library_says_of_a_class_of_another_block_is_not_this_blocks():
+    text = "import lightning as L\nclass Lit(L.LightningModule): pass\nL.Trainer().fit(Lit(), rows)"
+    said, during = "Support for `epoch_end` has been removed. `Lit` implements it.", "lightning"
+    assert told(text, "NotImplementedError", said, 3, during=during) is not None
+    assert told(text, "NotImplementedError", said, 3, during=during, own=2) is None
+
+
 def test_what_autograd_says_of_a_graph_counts_where_nothing_was_lent():
     """Another loss, or another model, may be meant than those that are lent."""
     whole = f"{OWN}\nh.sum().backward()\nh.mean().backward()"
@@ -316,6 +324,13 @@ def test_a_folder_of_the_page_that_bears_the_name_of_a_library_is_not_that_libra
 def test_what_the_machine_measures_is_nothing_of_the_pages():
     text = "used = torch.cuda.memory_allocated()\nshare = 1 / used"
     assert told(text, "ZeroDivisionError", "float division by zero", 2) is None
+
+
+def test_what_the_environment_holds_is_nothing_of_the_pages():
+    text = 'import os\nkey = {}\nif not key:\n    raise ValueError("no key")'
+    for asked in ('os.getenv("KEY")', 'os.environ.get("KEY")'):
+        assert told(text.format(asked), "ValueError", "no key", 4) is None
+    assert told(text.format('""'), "ValueError", "no key", 4) is not None
 
 
 def test_a_backend_that_brings_its_own_part_of_torch_is_no_missing_name():

@@ -143,6 +143,25 @@ BLOCKS = {
         state, info = env.reset()
         for _ in range(3):
             state, reward, done, truncated, info = env.step(env.action_space.sample())""",
+    "an epsilon is added, of which nobody says what it is for": """
+        # ✅ Add small epsilon
+        loss = -torch.log(predictions + 1e-8)""",
+    "an output is asked for by a number that only its reader's model has": """
+        def saliency(model, image, target_class):
+            image.requires_grad = True
+            output = model(image)
+            model.zero_grad()
+            output[0, target_class].backward()
+            return image.grad.abs().max(dim=1)[0]
+
+        saliency(model, image_tensor, target_class=5)""",
+    "a loss that nobody shows is given three parts of what a model returns": """
+        for past, future, k in pretrain_loader:
+            foretold, later, earlier = model(past, future, k)
+            loss = trajectory_loss(earlier, later, foretold)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()""",
 }
 
 
@@ -168,7 +187,9 @@ def found(request, checked, tmp_path_factory):
 
 @pytest.mark.parametrize("name", BLOCKS)
 def test_a_right_block_runs(name, found):
-    assert (found[name].status, found[name].sentence) == ("runs", found[name].sentence)
+    part = found[name]
+    runs = "runs" if part.mark is None else "holds"
+    assert (part.status, part.sentence) == (runs, part.sentence)
 
 
 def test_a_lazy_layer_that_is_moved_is_not_recorded_and_no_fault(found):

@@ -2,6 +2,8 @@
 
 from time import process_time
 
+import pytest
+
 from harness.checking.session import Session
 from harness.skills import read_page
 
@@ -236,3 +238,19 @@ def test_an_optimizer_holds_what_stands_in_its_list():
         f"import torch\nfrom torch.optim import Adam\n{held}", "net(rows)\noptimizer.step()"
     )
     assert "Adam" not in last
+
+
+@pytest.mark.parametrize(
+    "filled",
+    [
+        "groups.append({'params': whole.head.parameters(), 'lr': 1e-3})",
+        "for n, p in whole.named_parameters():\n    if n:\n        groups.append({'params': p})",
+    ],
+)
+def test_an_optimizer_holds_what_its_groups_were_made_of(filled):
+    held = f"groups = []\n{filled}\noptimizer = torch.optim.SGD(groups)"
+    made = "import torch\nwhole = torch.nn.Linear(2, 2)"
+    *_, other = page(made, held, "student(rows).backward()\noptimizer.step()")
+    *_, same = page(made, held, "whole(rows).backward()\noptimizer.step()")
+    assert "SGD" not in other
+    assert filled in same

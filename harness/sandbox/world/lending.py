@@ -445,7 +445,12 @@ class Lender:
             use = ResultUse(frame_of_the_program() if apart else None)
             if (several := self._made_of(use.names) if use.apart else None) is not None:
                 return several
-            if role == "model" and self.lightning_module is not None and not self._shows_module():
+            if (
+                role == "model"
+                and self.lightning_module is not None
+                and self.reading.fitted
+                and not self._shows_module()
+            ):
                 return self.lightning_module()
             found = self.of(role, name)
             return self.later(role) if found is LATE else found
@@ -705,8 +710,8 @@ def _frozen(*given: Any, default: bool, **named: Any) -> None:
                 network.requires_grad_(trains)
 
 
-def _effectless(*args: Any, **_: Any) -> Any:
-    return Inert() if args else None
+def _effectless(*_: Any, **__: Any) -> Any:
+    return Inert()
 
 
 def _first(value: Any = None, *_: Any, **__: Any) -> Any:

@@ -306,9 +306,16 @@ class ProgramReading:
 
     @cached_property
     def loads_a_model(self) -> bool:
-        """Whether it takes a model from transformers: ``AutoModelForCausalLM.from_pretrained``."""
-        models = (p for p in paths_in(self.nodes) if p.startswith("transformers."))
-        return "from_pretrained" in self.called and any(map(_MODEL.search, models))
+        """Whether it takes a model from a hub: ``AutoModelForCausalLM.from_pretrained``,
+        ``timm.create_model``, ``models.resnet18``.
+        """
+        paths = [*paths_in(self.nodes), *map(dotted, self.nodes)]
+        from_transformers = any(p.startswith("transformers.") and _MODEL.search(p) for p in paths)
+        return (
+            ("from_pretrained" in self.called and from_transformers)
+            or ("create_model" in self.called and "timm" in self.imported)
+            or any(p.startswith("torchvision.models") for p in paths)
+        )
 
     @cached_property
     def builds_models(self) -> bool:
