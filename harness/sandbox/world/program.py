@@ -442,7 +442,7 @@ def _prepared(program: str) -> tuple[ast.Module, list[str]]:
         if isinstance(statement, ast.FunctionDef):  # a method that was pasted without its class
             named = [(d, ast.unparse(d)) for d in statement.decorator_list]
             statement.decorator_list = [d for d, name in named if name not in OF_A_CLASS]
-    tree.body = [_without_return(s) for s in tree.body]
+    tree.body = _in_their_class([_without_return(s) for s in tree.body])
     absent = packages.lend_imports(tree)
     removed = {*absent, *(id(s) for s in tree.body if _is_stub(s))}
     rewrite.leave_out(tree, removed)
@@ -455,6 +455,23 @@ def _without_return(statement: ast.stmt) -> ast.stmt:
         return statement
     value = statement.value or ast.Constant(None)
     return ast.fix_missing_locations(ast.copy_location(ast.Expr(value), statement))
+
+
+def _in_their_class(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Methods that call each other and are pasted without their class stand in one."""
+    methods = [s for s in body if isinstance(s, ast.FunctionDef) and _is_of_self(s)]
+    called = {dotted(n.func) for m in methods for n in walk(m) if isinstance(n, ast.Call)}
+    if not called & {f"self.{m.name}" for m in methods}:
+        return body
+    cls: ast.stmt = ast.parse("class Shown: pass").body[0]
+    assert isinstance(cls, ast.ClassDef)
+    cls.body, at = list[ast.stmt](methods), body.index(methods[0])
+    ast.copy_location(cls, methods[0])
+    return [*body[:at], cls, *(s for s in body[at:] if s not in methods)]
+
+
+def _is_of_self(function: ast.FunctionDef) -> bool:
+    return [a.arg for a in function.args.args[:1]] == ["self"]
 
 
 def _is_stub(statement: ast.stmt) -> bool:
