@@ -48,6 +48,9 @@ ASKED, ABOVE = "option ", 2
 that failed are looked at for their names.
 """
 
+LONG = 8
+"""Words of more letters than this name a switch by themselves: ``distributed``."""
+
 PRECISION = re.compile(r"(use_?|enable_?|with_?)?(amp|fp16|half|mixed_?(precision)?|precision)")
 """Options that switch mixed precision on, by their names."""
 
@@ -119,6 +122,8 @@ def _resuming(action: Any) -> list[str]:
 
 _supply: Callable[[str], Any] = lambda name: None  # noqa: E731 - replaced by ``supplied_by``
 _known: set[str] = set()
+_switches: list[str] = []
+"""Switches that were off."""
 _unsaid: set[str] = set()
 """Options that have no default and were not given."""
 
@@ -142,8 +147,23 @@ def learned(error: BaseException) -> tuple[str, str] | None:
             near = [i for i in here if i.positions and line - ABOVE <= (i.positions.lineno or 0)]
             found = next((i.argval for i in reversed(near) if i.argval in _unsaid), found)
         trace = trace.tb_next
+    found = found or _switch_named_by(error)
     name = f"{ASKED}{found}"
     return None if found is None or name in _known else (name, "asked for")
+
+
+def _switch_named_by(error: BaseException) -> str | None:
+    """The switch without which a program says that it does nothing, by a word of its name."""
+    said = str(error).lower() if isinstance(error, NotImplementedError) else ""
+    return next(
+        (
+            name
+            for name in _switches
+            for word in name.split("_")
+            if len(word) > LONG and word in said
+        ),
+        None,
+    )
 
 
 _ARGPARSES_OWN = argparse.ArgumentParser.parse_known_args
@@ -244,10 +264,20 @@ def _turned_on(action: Any, given: list[str]) -> str | None:
 
 
 def _training(action: Any, given: list[str]) -> list[str]:
-    """How a switch is turned on that has a program train; nothing where it is given, or is none."""
+    """How a switch is turned on that has a program train, be it that it says so; nothing where it is
+    given, or is none.
+    """
     named = next((o for o in action.option_strings if o.startswith("--")), None)
-    off = action.default is False and action.nargs in (0, "?") and named not in given
-    return [named] if named is not None and off and TRAINS.fullmatch(action.dest) else []
+    if (
+        named is None
+        or action.default is not False
+        or action.nargs not in (0, "?")
+        or named in given
+    ):
+        return []
+    _switches.append(action.dest)
+    asked = f"{ASKED}{action.dest}" in _known
+    return [named] if asked or TRAINS.fullmatch(action.dest) else []
 
 
 def _command(commands: Any) -> str:

@@ -158,6 +158,20 @@ for _ in range(5):
     assert see(HEAD + program).outcome.startswith("raised: Trying to backward through the graph")
 
 
+def test_a_switch_without_which_a_program_refuses_is_on(see):
+    program = """
+parser = argparse.ArgumentParser()
+parser.add_argument("--multiprocessing-distributed", action="store_true")
+parser.add_argument("--evaluate", action="store_true")
+args = parser.parse_args()
+if not args.multiprocessing_distributed:
+    raise NotImplementedError("Only distributed training is supported.")
+print("evaluates:", args.evaluate)
+"""
+
+    assert see(HEAD + LOOP + program + MAIN).printed.startswith("evaluates: False")
+
+
 def test_a_folder_of_data_that_is_empty_by_default_is_given(see):
     program = """
 parser = argparse.ArgumentParser()

@@ -107,7 +107,9 @@ def test_a_slow_average_a_copy_and_a_warm_up_are_right(executor, mixed):
 
 def test_other_arguments_of_what_is_watched_are_torchs_own_matter(executor):
     """``add_`` with its factor first, as torch once had it; a copy that does not wait."""
-    also = "value.clone().add_(-0.1, value)\n            value.clone().copy_(value, non_blocking=True)"
+    also = (
+        "value.clone().add_(-0.1, value)\n            value.clone().copy_(value, non_blocking=True)"
+    )
     recording = run(executor, PROGRAM.format(average=COPIED[0], mixed=also))
 
     assert recording.problem is None
