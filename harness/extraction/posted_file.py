@@ -37,32 +37,56 @@ def changed_file(
     """The file after the answer; ``None`` where no block says which lines of it change, a loop is
     shown anew and its words change what is made for it, or lines of an update stand alone.
     """
-    program, at = posted, 0
-    settings, put, left, lines = posted, False, set[str](), False
+    draft, at = _Draft(posted), 0
     while at < len(blocks):
         block, new = blocks[at], _next_if_new(blocks, at)
         at += 2 if new is not None else 1
         if new is None and not block.changes:
-            loop = with_loop(program, block)
-            put = put or loop is not None
-            shown = _with_definitions(program, block) or loop
-            if shown is None and (found := with_settings(program, block)) is not None:
-                shown, settings = found, with_settings(settings, block) or settings
-            if shown is None and not block.taken_back:
-                left |= binds(block)
-                lines = lines or _updates(block)
-            program = shown or program
-            continue
-        after = _exchanged(program, block, new) if new else _with_hunks(program, block.changes)
-        if after is None:
+            draft.show(block)
+        elif not draft.change(block, new):
             where = f"block {block.index + 1} of the answer"
             return NoCandidate(reason=f"what {where} changes does not stand in the file once")
-        program = after
-    if put and (left & _assigned(posted) or speaks_of_what_is_made(posted, answer)):
-        return None
-    if program == posted or (lines and program == settings):
-        return None
-    return program
+    return draft.finished(answer)
+
+
+class _Draft:
+    """The posted file while the blocks of an answer change it."""
+
+    def __init__(self, posted: str) -> None:
+        self._posted = self._program = self._with_settings = posted
+        self._shows_its_loop = self._leaves_lines = False
+        self._left = set[str]()
+        """Names that blocks bind which have no place."""
+
+    def show(self, block: Block) -> None:
+        """Put what a block shows anew in the place of the old; what has none is left."""
+        loop = with_loop(self._program, block)
+        self._shows_its_loop |= loop is not None
+        shown = _with_definitions(self._program, block) or loop
+        if shown is None and (shown := with_settings(self._program, block)) is not None:
+            self._with_settings = with_settings(self._with_settings, block) or self._with_settings
+        if shown is not None:
+            self._program = shown
+        elif not block.taken_back:
+            self._left |= binds(block)
+            self._leaves_lines |= _updates(block)
+
+    def change(self, old: Block, new: Block | None) -> bool:
+        """Exchange lines for new ones, or apply a diff; false where it has no one place."""
+        program = self._program
+        after = _exchanged(program, old, new) if new else _with_hunks(program, old.changes)
+        self._program = after or program
+        return after is not None
+
+    def finished(self, answer: str) -> str | None:
+        """The file as it is now; ``None`` where that is not what the answer proposes."""
+        made = self._left & _assigned(self._posted)
+        if self._shows_its_loop and (made or speaks_of_what_is_made(self._posted, answer)):
+            return None
+        only_settings = self._program == self._with_settings
+        if self._program == self._posted or (self._leaves_lines and only_settings):
+            return None
+        return self._program
 
 
 def _updates(block: Block) -> bool:

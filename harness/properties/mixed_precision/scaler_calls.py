@@ -105,7 +105,7 @@ def between_optimizers(probe: ProbeTrace) -> Verdict | None:
         behind = [call for before, call in pairwise(calls) if before.method == "update"]
         waiting = [call for call in behind if call.method in ("step", "unscale_")]
         renewed = sum(call.method == "scale" for call in behind)
-        if waiting and len(waiting) >= renewed:  # a step for a rest that is none comes less often
+        if renewed and len(waiting) >= renewed:  # a step for a rest that is none comes less often
             return broken(
                 probe,
                 waiting[0],

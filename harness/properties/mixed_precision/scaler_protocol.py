@@ -7,9 +7,9 @@ Bug::
     if (i + 1) % 4 == 0:
         optimizer.step()               # not scaler.step(optimizer): gradients still times the scale
 
-Signature: the scaler raises; update without a step; more unscale_ than steps; micro-batches that
-were added after the window was unscaled, or losses that were never scaled; consumed over true is
-about the loss scale.
+Signature: the scaler raises; update without a step, or between the steps of two optimizers on
+gradients of the same losses; more unscale_ than steps; micro-batches that were added after the window
+was unscaled, or losses that were never scaled; consumed over true is about the loss scale.
 
 Masked by: a scaler that is disabled because there is no GPU (everything passes in silence); Adam.
 Lawful, unless the question is about the scaler's own calls: bfloat16, which needs none, and a loss scale
