@@ -26,6 +26,34 @@ def test_several_optimizers_before_one_update_pass():
     assert on(ID, amp(*two)).outcome == "pass"
 
 
+def of_two_optimizers(windows, *, moved_between):
+    """Windows of one loss for two optimizers, stepped one after the other."""
+    between = ("update",) * moved_between
+    methods = ("scale", "step", *between, "step", "update")
+    return [call(method, k) for k in range(windows) for method in methods]
+
+
+def test_a_scale_that_moves_between_two_optimizers_of_one_loss_fails():
+    """The second one's gradients still carry the old scale."""
+    assert on(ID, amp(*of_two_optimizers(2, moved_between=False))).outcome == "pass"
+    said = on(ID, amp(*of_two_optimizers(2, moved_between=True)))
+    assert said.outcome == "fail"
+    assert "before the last step() on gradients of the same losses" in said.sentence
+
+
+def test_a_step_for_a_rest_that_is_none_does_not_move_a_scale_too_soon():
+    """It comes at the end of a pass, whether or not anything was scaled since."""
+    windows = [call(m, k) for k in range(3) for m in ("scale", "step", "update")]
+    assert on(ID, amp(*windows, call("step", 3), call("update", 3))).outcome == "pass"
+
+
+def test_scalers_are_read_one_by_one():
+    """Two networks have one each, and step side by side."""
+    methods = ("scale", "step", "update")
+    beside = [call(m, k, scaler=n) for k in range(2) for m in methods for n in (0, 1)]
+    assert on(ID, amp(*beside)).outcome == "pass"
+
+
 def test_a_complaint_of_the_scaler_fails_even_after_a_crash():
     """Its message is quoted."""
     text = "unscale_() has already been called on this optimizer since the last update()."
