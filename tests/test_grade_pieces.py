@@ -11,6 +11,8 @@ from tests.test_grade_alone import written
 
 PIECES = Path("tests/material/pieces")
 FAILS = {
+    "a-lightning-module-whose-schedule-of-updates-moves-once-a-pass": "scheduler-per-update",
+    "a-model-of-its-own-whose-closure-never-clears": "gradients-start-fresh",
     "two-optimizers-of-one-loss-whose-scale-moves-between": "scaler-protocol",
     "methods-without-their-class-that-divide-nothing": "accumulation-equals-large-batch",
     "what-each-turn-computes-forgets-the-last-short-window": "ranks-agree",

@@ -104,7 +104,8 @@ class Steps:
         @wraps(function)
         def step(optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
             self._begins()
-            pending = _Pending(self._tape, optimizer, self.evaluates)
+            closure = args[0] if args else kwargs.get("closure")
+            pending = _Pending(self._tape, optimizer, self.evaluates, goes_back=callable(closure))
             before, frozen = _values(optimizer), self._frozen_again(optimizer)
             args, kwargs = pending.watch_closure(args, kwargs)
             if self._running and self._running[-1].sharded:
@@ -212,14 +213,22 @@ def _rate_of(optimizer: Optimizer) -> float | None:
 class _Pending:
     """One running step: the gradients as they were when they were last ready."""
 
-    def __init__(self, tape: Tape, optimizer: Optimizer, evaluates: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        tape: Tape,
+        optimizer: Optimizer,
+        evaluates: Callable[[int], None],
+        *,
+        goes_back: bool,
+    ) -> None:
+        """``goes_back``: whether a closure may be the first that calls the model, which names it."""
         self._tape, self._evaluates = tape, evaluates
         self._optimizer = optimizer
         self.delegated = False
         # its inner optimizer sees this rank's share, the others' parameters arrive before it returns
         self.sharded = type(optimizer).__name__ == "ZeroRedundancyOptimizer"
         self.closures = 0
-        for parameter in _parameters(optimizer):
+        for parameter in () if goes_back else _parameters(optimizer):
             tape.name(parameter)  # a master takes the place of what is copied from it
         self.put_back = list(tape.changed_by_itself())
         """Parameters that the program changed since they were last written, as they are now."""
