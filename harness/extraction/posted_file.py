@@ -37,7 +37,7 @@ def changed_file(
     """The file after the answer; ``None`` where no block says which lines of it change, a loop is
     shown anew and its words change what is made for it, or lines of an update stand alone.
     """
-    draft, at = _Draft(posted), 0
+    draft, at = _ChangedFile(posted), 0
     while at < len(blocks):
         block, new = blocks[at], _next_if_new(blocks, at)
         at += 2 if new is not None else 1
@@ -49,7 +49,7 @@ def changed_file(
     return draft.finished(answer)
 
 
-class _Draft:
+class _ChangedFile:
     """The posted file while the blocks of an answer change it."""
 
     def __init__(self, posted: str) -> None:
