@@ -14,6 +14,7 @@ from harness.properties.diagnosis import training_unchanged
 from harness.properties.evidence.figures import number, show
 from harness.properties.learning.every_parameter_learns import ID as LEARNS
 from harness.properties.own.clipping import copied_clip, where_clipped
+from harness.properties.own.configured import left_to_a_trainer
 from harness.properties.own.exchanged import BUILT_WHEN, beside_a_lent_optimizer
 from harness.properties.own.hand_clips import INACTIVE, bounds_another, by_design
 from harness.properties.own.idle import where_reached
@@ -57,7 +58,8 @@ def own_grade(
     ``allowed``: what its author means to fail. ``wider``: the same program on one rank more.
     """
     settings = own_settings(trace)
-    allowed = (*_without_schedule(allowed, trace), *by_design(trace, settings))
+    meant = (*by_design(trace, settings), *left_to_a_trainer(trace))
+    allowed = (*_without_schedule(allowed, trace), *meant)
     chosen = rules(settings, allowed, ruined=is_ruined(trace))
     verdicts = where_told(_judged(trace, chosen, settings), trace)
     verdicts = tuple(carried_over(frozen_on_purpose(v, trace), trace) for v in verdicts)
