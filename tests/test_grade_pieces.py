@@ -11,6 +11,7 @@ from tests.test_grade_alone import written
 
 PIECES = Path("tests/material/pieces")
 FAILS = {
+    "a-batch-that-is-cut-into-four-parts-that-add-up": "accumulation-equals-large-batch",
     "a-lightning-module-whose-schedule-of-updates-moves-once-a-pass": "scheduler-per-update",
     "a-model-of-its-own-whose-closure-never-clears": "gradients-start-fresh",
     "two-optimizers-of-one-loss-whose-scale-moves-between": "scaler-protocol",

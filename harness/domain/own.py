@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from harness.domain.event import BUILDS_MODELS
 from harness.domain.injection import Injection
@@ -159,6 +160,12 @@ CUT = re.compile(r"\bdetach\(|\bno_grad\b")
 networks that it cuts can tell, and what is stretched to fit stands for none.
 """
 
+PARTS = re.compile(r"\bzip\(\s*\w+\.(?:chunk|tensor_split)\((\w+)\)")
+"""How a program shows that it goes through a batch in parts, and through how many."""
+
+MOST_PARTS = 16
+"""Into more than these nobody cuts what is lent."""
+
 WINDOWS = 3
 """How many full windows one pass over the data holds at least."""
 
@@ -185,7 +192,8 @@ def situations_of(program: str) -> Iterator[Scenario]:
     first = TEXT if TOKENS.search(program) else ""
     first = GAN if all(one.search(program) for one in ADVERSARIES) else first
     shapes = sorted(SHAPES, key=lambda shape: shape != first) if first else SHAPES
-    lent = [(shape, WORKLOADS[shape]()) for shape in shapes]
+    even = _rows_that_divide(program)
+    lent = [(shape, WORKLOADS[shape](**even)) for shape in shapes]
     if ONE_NUMBER.search(program):
         lent.insert(0, ("mlp", Mlp(outputs=1, plain_targets=True)))
     if not CUT.search(program.partition(".backward(")[0]):
@@ -194,6 +202,15 @@ def situations_of(program: str) -> Iterator[Scenario]:
         for workload, parameters in lent:
             there = WorkloadSpec(name=workload, parameters=parameters, world_size=ranks)
             yield OWN_SCENARIO.model_copy(update={"workload": there})
+
+
+def _rows_that_divide(program: str) -> dict[str, Any]:
+    """Rows of a batch, where a program cuts one into equal parts: ``x.chunk(4)``."""
+    cut = PARTS.search(program)
+    if cut is None:
+        return {}
+    parts = int(cut[1]) if cut[1].isdigit() else Mlp().accumulation_steps
+    return {"batch_size": 2 * parts, "uneven": False} if 1 < parts <= MOST_PARTS else {}
 
 
 def blurs(program: str, place: Scenario) -> bool:
