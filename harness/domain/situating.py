@@ -37,7 +37,7 @@ def situated(program: str, observe: Observe, *, anywhere: bool = True) -> Situat
 
 
 def _came_so_far(probe: ProbeTrace) -> tuple[int, bool]:
-    """Its updates; and whether it ended within a GradScaler, behind its first backward."""
+    """Its updates; and whether it ended within a GradScaler, which refuses the order of calls."""
     return len(probe.updates), "GradScaler" in (probe.program.during or "")
 
 

@@ -95,8 +95,8 @@ def of_each_scaler(probe: ProbeTrace) -> Iterator[tuple[RankTrace, list[ScalerSe
     """The calls on each enabled scaler of each rank, in order."""
     for rank in probe.ranks:
         calls = [c for c in rank.scaler if c.enabled and not refused_in_vain(c, probe)]
-        for number_of_it in dict.fromkeys(c.scaler for c in calls):
-            yield rank, [c for c in calls if c.scaler == number_of_it]
+        for scaler in dict.fromkeys(c.scaler for c in calls):
+            yield rank, [c for c in calls if c.scaler == scaler]
 
 
 def between_optimizers(probe: ProbeTrace) -> Verdict | None:

@@ -6,8 +6,10 @@ import re
 from harness.domain.scenario import PropertyRule
 from harness.domain.trace import Trace
 from harness.properties.accumulation.accumulation_equals_large_batch import ID
+from harness.syntax import tree_of, walk
 
 CONFIGURES = re.compile(r"\bTrainingArguments\(")
+"""How a program shows that transformers' Trainer has the loop."""
 
 LEFT_TO_IT = (
     "the loop is that of transformers' Trainer, which leaves the division to some models; whether they "
@@ -16,20 +18,21 @@ LEFT_TO_IT = (
 
 
 def left_to_a_trainer(trace: Trace) -> tuple[PropertyRule, ...]:
-    """How losses are divided is the Trainer's matter where a program gives it no loss, class or
-    function of its own.
+    """How losses are divided is the Trainer's matter where a program has no loss, Trainer or model of
+    its own; functions that prepare data or count hits are none.
     """
     sources = {probe.program.source for probe in trace.probes}
-    if not sources or not all(CONFIGURES.search(s) and not _defines(s) for s in sources):
+    if not sources or not all(CONFIGURES.search(s) and not _computes_losses(s) for s in sources):
         return ()
     return (PropertyRule(id=ID, level="allowed", reason=LEFT_TO_IT),)
 
 
-def _defines(source: str) -> bool:
-    if "compute_loss" in source:
-        return True
+def _computes_losses(source: str) -> bool:
     try:
-        body = ast.parse(source).body
+        nodes = [*walk(tree_of(source))]
     except SyntaxError:
         return True
-    return any(isinstance(n, ast.ClassDef | ast.FunctionDef) for n in body)
+    functions = {n.name for n in nodes if isinstance(n, ast.FunctionDef)}
+    bases = [ast.unparse(b) for n in nodes if isinstance(n, ast.ClassDef) for b in n.bases]
+    own = "forward" in functions or any(base.endswith("Trainer") for base in bases)
+    return own or "compute_loss" in source

@@ -301,7 +301,8 @@ def saving(original: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return original(thing, path, *args, **kwargs)
         except (OSError, RuntimeError) as error:
-            if not (getattr(error, "errno", None) in NO_ROOM or TORN.search(str(error))):
+            torn = getattr(error, "errno", None) in NO_ROOM or TORN.search(str(error))
+            if not torn or not isinstance(path, str | os.PathLike):
                 raise
             lend(f"{path}: too large to be written")
             Path(os.fspath(path)).unlink(missing_ok=True)

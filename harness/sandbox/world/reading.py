@@ -240,15 +240,9 @@ class ProgramReading:
             a.attr for a in asked if isinstance(a.value, ast.Name) and a.value.id == name
         )
 
-    @cached_property
-    def _imported(self) -> frozenset[str]:
-        statements = (n for n in self.nodes if isinstance(n, ast.Import | ast.ImportFrom))
-        parts = (alias for n in statements for alias in n.names)
-        return frozenset(p.asname or p.name.partition(".")[0] for p in parts)
-
     def asked_of_kept(self, name: str) -> frozenset[str]:
         """Attributes that are read of what an object keeps of it: ``self.net = net.to(device)``."""
-        if name in self._imported:
+        if any(s.get_name() == name and s.is_imported() for s in self._symbols.get_symbols()):
             return frozenset()
         given = (pair for n in self.nodes if isinstance(n, ast.Assign) for pair in _given(n))
         kept = {
