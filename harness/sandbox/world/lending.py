@@ -31,7 +31,9 @@ from harness.sandbox.world.reading import ProgramReading, last_name
 from harness.sandbox.world.settings import LentSettings
 from harness.sandbox.world.spies import SIZES, Spy
 from harness.sandbox.world.training import UnshownTraining
+from harness.sandbox.world.unpacking import Unpacking
 from harness.sandbox.world.values import LentVocabulary, Values
+from harness.sandbox.world.windows import Windows
 
 LATE = object()
 """Stands for a value that exists only once the program has built its model."""
@@ -136,21 +138,28 @@ class Lender:
         self._extra = values.workload.extra_names()
         rows = values.batches[0].inputs if self.elastic else None
         self._answers = answers.Answers(reading, table, values.criterion, values.targets, rows)
+        self.unpacking = Unpacking(reading)
+        """How the program takes its batches apart."""
+        self.data = self._data(on_batch)
+        """The workload's batches, as the program takes them apart."""
+        self._answers.forward = self.forward
+
+    def _data(self, on_batch: OnBatch) -> Data:
+        reading, unpacking = self.reading, self.unpacking
         shape = Shape(
-            reading.rows,
-            reading.keys,
-            table,
-            input_name="input_ids" if reading.loads_a_model else input_name(values.model),
-            whole=reading.whole_tensors,
-            mapping=reading.takes_mappings,
+            unpacking.rows,
+            unpacking.keys,
+            self.table,
+            input_name="input_ids" if reading.loads_a_model else input_name(self.values.model),
+            whole=unpacking.whole_tensors,
+            mapping=unpacking.takes_mappings,
             fits=self.elastic,
         )
-        self.data = Data(values, shape, module, on_batch)
-        """The workload's batches, as the program takes them apart."""
-        self.data.in_windows = reading.takes_windows
-        self.data.of_a_policy = self.networks.policy
-        self.data.in_time = self.networks.policy and in_time(reading)
-        self._answers.forward = self.forward
+        data = Data(self.values, shape, self.module, on_batch)
+        data.in_windows = Windows(reading).takes_windows
+        data.of_a_policy = self.networks.policy
+        data.in_time = self.networks.policy and in_time(reading)
+        return data
 
     @property
     def elastic(self) -> bool:
@@ -589,7 +598,7 @@ class Lender:
     def _criterion(self, name: str) -> Any:
         values = self.values
         other = self.networks.given or self.elastic or name in self._known
-        plain = _plainly(self.reading) and not other
+        plain = _plainly(self.reading, self.unpacking) and not other
         if isinstance(values.criterion, nn.Module) and plain:
             return values.criterion
         return answers.Loss(values.criterion, values.criterion_of_each, self._answers)
@@ -635,7 +644,7 @@ class Lender:
         if (
             called
             and name == "sample"
-            and any("reward" in row for row in self.reading.rows.values())
+            and any("reward" in row for row in self.unpacking.rows.values())
         ):
             return "source"  # of a replay memory
         first, _, rest = " ".join(words(name)).partition(" ")
@@ -676,11 +685,11 @@ def input_name(model: nn.Module) -> str:
     return next(iter(inspect.signature(model.forward).parameters), "input_ids")
 
 
-def _plainly(reading: ProgramReading) -> bool:
+def _plainly(reading: ProgramReading, unpacking: Unpacking) -> bool:
     """Whether results and batches are plain tensors by the time they reach a loss."""
     losses = [n for n in reading.named if reading.table.part(n) == "loss"]
     mapped = any({"items", "keys", "values"} & reading.named[n].fields for n in losses)
-    return bool(reading.rows) and not reading.keys and not mapped
+    return bool(unpacking.rows) and not unpacking.keys and not mapped
 
 
 def _backward_and_step(

@@ -55,17 +55,17 @@ def wanted(function: Function, *, bound: bool) -> list[ast.arg]:
     return [*needed[bound:], *named]
 
 
-def optional(function: Function) -> list[ast.arg]:
-    """Parameters whose default leaves something out: ``None``, or one, as of ``accum=1``."""
+def optional(function: Function, default: int | None = None) -> list[ast.arg]:
+    """Parameters whose default is ``None``, or the number given."""
     a = function.args
     places = [*a.posonlyargs, *a.args]
     pairs = [*zip(places[len(places) - len(a.defaults) :], a.defaults, strict=True)]
     pairs += [(k, d) for k, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d is not None]
-    return [p for p, d in pairs if isinstance(d, ast.Constant) and repr(d.value) in ("None", "1")]
+    return [p for p, d in pairs if isinstance(d, ast.Constant) and repr(d.value) == repr(default)]
 
 
 @dataclass(slots=True)
-class _Named:
+class Named:
     """What is done with names of one spelling, wherever they stand."""
 
     fields: set[str] = field(default_factory=set)
@@ -203,7 +203,7 @@ class ProgramReading:
         loops = [n.iter for n in self.nodes if isinstance(n, ast.For | ast.comprehension)]
         calls = [n for n in self.nodes if isinstance(n, ast.Call)]
         loops += [c for c in calls if last_name(c.func) == "tqdm"]
-        return frozenset(last for i in loops if (last := last_name(_inner(i))) is not None)
+        return frozenset(last for i in loops if (last := last_name(gone_through(i))) is not None)
 
     @cached_property
     def only_passed_over(self) -> frozenset[str]:
@@ -219,7 +219,7 @@ class ProgramReading:
         """Names of whose items a loop trains: ``for x, y in pbar`` goes over batches."""
         loops = [n for n in self.nodes if isinstance(n, ast.For)]
         batches = (n for n in loops if not self._counts(n.target) and "backward" in self.does(n))
-        over = (last_name(_inner(n.iter)) for n in batches)
+        over = (last_name(gone_through(n.iter)) for n in batches)
         return frozenset(name for name in over if name is not None)
 
     def _counts(self, target: ast.expr) -> bool:
@@ -244,13 +244,13 @@ class ProgramReading:
         """Attributes that are read of what an object keeps of it: ``self.net = net.to(device)``."""
         if any(s.get_name() == name and s.is_imported() for s in self._symbols.get_symbols()):
             return frozenset()
-        given = (pair for n in self.nodes if isinstance(n, ast.Assign) for pair in _given(n))
+        given = (pair for n in self.nodes if isinstance(n, ast.Assign) for pair in assigned(n))
         kept = {
             t.attr
             for t, value in given
             if isinstance(t, ast.Attribute)
-            and _is_named(t.value, "self")
-            and any(_is_named(v, name) for v in walk(value))
+            and is_named(t.value, "self")
+            and any(is_named(v, name) for v in walk(value))
         }
         asked = (n for n in self.nodes if isinstance(n, ast.Attribute))
         return frozenset(
@@ -258,7 +258,7 @@ class ProgramReading:
             for a in asked
             if isinstance(a.value, ast.Attribute)
             and a.value.attr in kept
-            and _is_named(a.value.value, "self")
+            and is_named(a.value.value, "self")
         )
 
     def steps_all(self, names: list[str]) -> bool:
@@ -389,76 +389,9 @@ class ProgramReading:
             if last in ("step", "fit", "train_epoch") and not _is_a_schedule(node.func, self.table):
                 found.add("step")
             if last not in seen:
-                for other in self._bodies.get(last, ()):
+                for other in self.bodies.get(last, ()):
                     found |= self._does(other, seen | {last})
         return found
-
-    def is_one_update(self, tree: ast.AST) -> bool:
-        """Whether a function goes backward and steps, and not in a loop."""
-        does = self.does(tree)
-        loops = (node for node in walk(tree) if isinstance(node, ast.For | ast.While))
-        return "step" in does and "backward" in does - self.does(*loops)
-
-    def window_of(self, tree: ast.AST) -> str | None:
-        """The parameter of a function that holds the micro-batches of one update: it goes through them,
-        backward in each turn, and steps behind.
-        """
-        if not isinstance(tree, Function):
-            return None
-        loops = [n for n in walk(tree) if isinstance(n, ast.For)]
-        if "step" not in self.does(tree) - self.does(*loops):
-            return None
-        over = {last_name(_inner(n.iter)) for n in loops if "backward" in self.does(n)}
-        found = [a.arg for a in [*tree.args.args, *tree.args.kwonlyargs] if a.arg in over]
-        return found[0] if len(found) == 1 else None
-
-    @cached_property
-    def takes_windows(self) -> bool:
-        """Whether each turn of a loop is given the micro-batches of one update: ``for mbs in groups``,
-        and goes through them itself or hands them to a function that does.
-        """
-        loops = (n for n in self.nodes if isinstance(n, ast.For) and self._is_unshown(n.iter))
-        return any(self._is_of_windows(n, _last_target(n.target)) for n in loops)
-
-    def _is_unshown(self, iterated: ast.expr) -> bool:
-        """Whether what a loop goes through is made by nothing that the program shows."""
-        while isinstance(iterated, ast.Call) and last_name(iterated.func) in ("enumerate", "tqdm"):
-            iterated = _inner(iterated)
-        if isinstance(iterated, ast.Call):
-            return last_name(iterated.func) in self.free
-        stored = (n for n in self.nodes if isinstance(n, ast.Name | ast.Attribute))
-        bound = {last_name(n) for n in stored if isinstance(n.ctx, ast.Store)}
-        return last_name(iterated) not in bound
-
-    def _is_of_windows(self, loop: ast.For, name: str) -> bool:
-        inner = [n for n in walk(loop) if isinstance(n, ast.For) and n is not loop]
-        through = [n for n in inner if self._is_through_batches(n, name)]
-        if through and "backward" in self.does(*through):
-            return "step" in self.does(*loop.body) - self.does(*inner)
-        calls = (n for n in walk(loop) if isinstance(n, ast.Call))
-        return any(name == given for c in calls for given in self._windows_given(c))
-
-    def _is_through_batches(self, loop: ast.For, name: str) -> bool:
-        """Whether a loop takes batches of what has the name, and not rows or times of a batch."""
-        counted = isinstance(loop.iter, ast.Call) and last_name(loop.iter.func) == "enumerate"
-        over = _inner(loop.iter) if counted else loop.iter
-        target = (
-            loop.target.elts[-1] if counted and isinstance(loop.target, ast.Tuple) else loop.target
-        )
-        apart = isinstance(target, ast.Tuple)
-        named = isinstance(target, ast.Name) and self.table.part(target.id) == "batch"
-        return _is_named(over, name) and (apart or named)
-
-    def _windows_given(self, call: ast.Call) -> Iterator[str]:
-        """Names that are handed to a function of the program's own as the micro-batches of an update."""
-        for own in self._bodies.get(last_name(call.func) or "", ()):
-            names = [a.arg for a in own.args.args if a.arg != "self"]
-            window = self.window_of(own)
-            pairs = [
-                *zip(names, call.args, strict=False),
-                *((k.arg, k.value) for k in call.keywords),
-            ]
-            yield from (v.id for n, v in pairs if n == window and isinstance(v, ast.Name))
 
     def _scales(self, call: ast.Call) -> set[str]:
         """What ``loss_scaler(loss, optimizer, ...)`` does; ``GradScaler("cuda")`` makes a scaler."""
@@ -467,7 +400,8 @@ class ProgramReading:
         return {"backward", "step"} if scales else set()
 
     @cached_property
-    def _bodies(self) -> dict[str, list[Function]]:
+    def bodies(self) -> dict[str, list[Function]]:
+        """Functions and methods by their names."""
         found: dict[str, list[Function]] = {}
         for node in self.nodes:
             if isinstance(node, Function):
@@ -519,123 +453,26 @@ class ProgramReading:
         texts = (a.value for c in named for a in c.args if isinstance(a, ast.Constant))
         return there | {t for t in texts if isinstance(t, str)}
 
-    # ------------------------------------------------------------------------------------ batches
-
     @cached_property
-    def rows(self) -> dict[int, tuple[str, ...]]:
-        """Orders in which batches are unpacked, by length: ``{2: ("input", "target")}``."""
-        found: dict[int, tuple[str, ...]] = {}
-        for target in self._unpacked_targets():
-            parts = [self._part_of_a_row(e) for e in target.elts]
-            if met := transition([_spelt(e) for e in target.elts]):
-                found.setdefault(len(met), met)
-                continue
-            if target in self._loaded:
-                parts = ["target" if p == "output" and "input" in parts else p for p in parts]
-            elif "views" in parts:
-                continue  # of two loaders at once
-            others = {"output", "loss", "batch", "step", "epoch"}
-            if not {"input", "views", "target", "targets"} & {*parts} or others & {*parts}:
-                continue
-            found.setdefault(len(parts), tuple(_in_order(parts)))
-        if not found and (places := self._places()):
-            parts = [places.get(i) for i in range(max(2, max(places) + 1))]
-            found[len(parts)] = tuple(_in_order(parts))
-        return found
-
-    def _part_of_a_row(self, element: ast.expr) -> str | None:
-        """What one place of a row holds: a pair in it are two views of the inputs, or two targets."""
-        if isinstance(element, ast.Tuple | ast.List) and len(element.elts) == 2:
-            names = {_spelt(e) for e in element.elts}
-            inner = {self.table.part(name) for name in names}
-            if inner == {"target"}:
-                return "targets"
-            return "views" if inner <= {"input", None} and not names & {"", "_"} else None
-        return self.table.part(_spelt(element)) if _spelt(element) else None
-
-    @cached_property
-    def _loaded(self) -> list[ast.expr]:
-        """What loops over loaders assign to."""
-        loops = [n for n in self.nodes if isinstance(n, ast.For) and self._is_over_a_loader(n.iter)]
-        counted = (n.target for n in loops if isinstance(n.target, ast.Tuple))
-        return [n.target for n in loops] + [e for target in counted for e in target.elts]
-
-    def _is_over_a_loader(self, iterated: ast.expr) -> bool:
-        """``train_loader``, ``enumerate(train_loader)``."""
-        name = last_name(_inner(iterated)) or ""
-        role = self.table.role(name, "objects")
-        return role in ("loader", "validation") or (role == "logger" and name in self.trained_over)
-
-    def _places(self) -> dict[int, str]:
-        """Parts by the places from which they are taken: ``x, y, m = mb[0], mb[1], mb[2]``."""
-        found: dict[int, str] = {}
-        for node in (n for n in self.nodes if isinstance(n, ast.Assign)):
-            for name, value in _given(node):
-                place, part = _place(value), self.table.part(_spelt(name))
-                if place is not None and part in OF_A_BATCH:
-                    found.setdefault(place, part)
-        return found if {"input", "target"} & {*found.values()} else {}
-
-    def _unpacked_targets(self) -> list[ast.Tuple | ast.List]:
-        targets: list[ast.expr] = []
-        for node in self.nodes:
-            if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
-                if isinstance(node.iter, ast.Tuple | ast.List | ast.Dict):
-                    continue  # written out: these are no batches
-                if isinstance(node.iter, ast.Call) and last_name(node.iter.func) == "enumerate":
-                    inner = node.target.elts[1:] if isinstance(node.target, ast.Tuple) else []
-                    targets[:0] = inner if self._is_over_a_loader(node.iter) else []
-                    targets += inner
-                elif self._is_over_a_loader(node.iter):
-                    targets.insert(0, node.target)
-                elif not (isinstance(node.iter, ast.Call) and last_name(node.iter.func) == "zip"):
-                    targets.append(node.target)
-            elif isinstance(node, ast.Assign) and not isinstance(node.value, ast.Tuple):
-                targets += node.targets
-        inner = [e for t in targets if isinstance(t, ast.Tuple | ast.List) for e in t.elts]
-        return [t for t in [*targets, *inner] if isinstance(t, ast.Tuple | ast.List)]
-
-    @cached_property
-    def keys(self) -> tuple[str, ...]:
-        """Texts by which parts of a batch are asked for: ``batch["input_ids"]``, in order."""
-        found: dict[str, None] = {}
-        outputs = set[str]()
-        for node in self.nodes:
-            match node:
-                case ast.Subscript(value=base, slice=ast.Constant(value=str(key))):
-                    found.setdefault(key)
-                    if (
-                        self.table.part(_spelt(base)) == "batch"
-                        and self.table.part(key) == "output"
-                    ):
-                        outputs.add(key)
-                case ast.Call(
-                    func=ast.Attribute(attr="get" | "pop"), args=[ast.Constant(value=str(key)), *_]
-                ):
-                    found.setdefault(key)
-        of_batches = OF_A_BATCH - {"index"}
-        return tuple(k for k in found if k in outputs or self.table.part(k) in of_batches)
-
-    @cached_property
-    def named(self) -> dict[str, _Named]:
+    def named(self) -> dict[str, Named]:
         """What is done with the names of each spelling."""
-        found: dict[str, _Named] = {}
+        found: dict[str, Named] = {}
         for node in self.nodes:
             match node:
                 case ast.Attribute(value=ast.Name(id=name), attr=attr):
-                    found.setdefault(name, _Named()).fields.add(attr)
+                    found.setdefault(name, Named()).fields.add(attr)
                 case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))):
-                    found.setdefault(name, _Named()).fields.add(key)
+                    found.setdefault(name, Named()).fields.add(key)
                     found[name].taken_apart = True
                 case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int())):
-                    found.setdefault(name, _Named()).taken_apart = True
+                    found.setdefault(name, Named()).taken_apart = True
                 case ast.Assign(targets=[ast.Tuple()], value=ast.Name(id=name)):
-                    found.setdefault(name, _Named()).taken_apart = True
+                    found.setdefault(name, Named()).taken_apart = True
                 case (
                     ast.Starred(value=ast.Name(id=name))
                     | ast.keyword(arg=None, value=ast.Name(id=name))
                 ):
-                    found.setdefault(name, _Named()).taken_apart = True
+                    found.setdefault(name, Named()).taken_apart = True
         return found
 
     @cached_property
@@ -685,46 +522,9 @@ class ProgramReading:
         assigned = (n for n in self.nodes if isinstance(n, ast.Assign))
         return frozenset(id(n.value) for n in assigned if isinstance(n.targets[0], ast.Tuple))
 
-    @cached_property
-    def takes_mappings(self) -> bool:
-        """Whether batches are mappings to it: keyed or spread as a whole, and never unpacked."""
-        spread = any(
-            isinstance(n, ast.Call) and _spreads_a_batch(n, self.table) for n in self.nodes
-        )
-        trainer = "Trainer" in self.mentioned and "TrainingArguments" in self.mentioned
-        return not self.rows and (bool(self.keys) or spread or trainer)
-
-    @cached_property
-    def whole_tensors(self) -> bool:
-        """Whether a loader's element is one tensor: a name of inputs that is never taken apart, or
-        any name where the targets are free.
-        """
-        if not self.rows and any(self.table.role(n) == "target" for n in self.free):
-            return not self.keys
-        for node in self.nodes:
-            if not isinstance(node, ast.For | ast.comprehension):
-                continue
-            targets = [
-                node.target,
-                *(node.target.elts if isinstance(node.target, ast.Tuple) else []),
-            ]
-            for target in targets:
-                if not isinstance(target, ast.Name) or self.table.part(target.id) not in (
-                    "input",
-                    "batch",
-                ):
-                    continue
-                seen = self.named.get(target.id, _Named())
-                if self.table.part(target.id) == "input" and not seen.taken_apart and not self.rows:
-                    return not any(self.table.part(f) for f in seen.fields)
-        return False
-
 
 BY_NAME = frozenset({"getattr", "globals", "locals", "vars", "methodcaller", "attrgetter"})
 """Functions that look things up by name."""
-
-OF_A_BATCH = frozenset({"input", "target", "mask", "index", "count", "lengths"})
-"""Parts that only a batch has."""
 
 CLOCKS = frozenset({"time", "perf_counter", "monotonic"})
 """Functions that tell the time."""
@@ -768,45 +568,6 @@ def last_name(tree: ast.AST) -> str | None:
     return None
 
 
-def _spreads_a_batch(call: ast.Call, table: Table) -> bool:
-    spread = (k.value for k in call.keywords if k.arg is None)
-    return any(isinstance(v, ast.Name) and table.part(v.id) in ("batch", "input") for v in spread)
-
-
-def _spelt(tree: ast.expr) -> str:
-    match tree:
-        case ast.Starred(value=inner):
-            return _spelt(inner)
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-        case ast.Subscript(slice=ast.Constant(value=str(name))):
-            return name
-    return ""
-
-
-def _place(tree: ast.expr) -> int | None:
-    """``mb[2]``, also moved to a device: 2."""
-    match tree:
-        case ast.Subscript(value=ast.Name(), slice=ast.Constant(value=int(place))) if place >= 0:
-            return place
-        case ast.Call(func=ast.Attribute(value=inner, attr="to" | "cuda" | "float" | "long")):
-            return _place(inner)
-    return None
-
-
-def _in_order(parts: list[str | None]) -> list[str]:
-    """What each place holds; one that its name does not tell gets what is left."""
-    left = [p for p in ("input", "target", "mask") if p not in parts]
-    if "views" in parts:
-        left.remove("input")
-    if "targets" in parts:
-        left.remove("target")
-    named = [p if p is not None else (left.pop(0) if left else "nothing") for p in parts]
-    if "target" not in named and "mask" in named:
-        named[named.index("mask")] = "target"  # ``img, mask`` of a segmentation
-    return named
-
-
 def _is_a_schedule(called: ast.expr, table: Table) -> bool:
     receiver = called.value if isinstance(called, ast.Attribute) else called
     name = last_name(receiver) or ""
@@ -827,7 +588,7 @@ def _is_shown_as_wrong(name: str) -> bool:
 _MODEL = re.compile(r"\.\w*(?:Model|For[A-Z])\w*$")
 
 
-def _inner(iterated: ast.expr) -> ast.expr:
+def gone_through(iterated: ast.expr) -> ast.expr:
     """What is gone through: of ``enumerate(loader)`` the loader."""
     return iterated.args[0] if isinstance(iterated, ast.Call) and iterated.args else iterated
 
@@ -836,7 +597,7 @@ def _tells_the_time(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and last_name(node.func) in CLOCKS
 
 
-def _given(assigned: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+def assigned(assigned: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Each target with its value; of ``a, b = x, y`` each of the two."""
     for target in assigned.targets:
         if isinstance(target, ast.Tuple) and isinstance(assigned.value, ast.Tuple):
@@ -845,11 +606,6 @@ def _given(assigned: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
             yield target, assigned.value
 
 
-def _last_target(target: ast.expr) -> str:
-    """The name of what a loop goes through: of ``i, item`` the second."""
-    last = target.elts[-1] if isinstance(target, ast.Tuple) and target.elts else target
-    return last.id if isinstance(last, ast.Name) else ""
-
-
-def _is_named(node: ast.AST, name: str) -> bool:
+def is_named(node: ast.AST, name: str) -> bool:
+    """Whether it is this name, plainly."""
     return isinstance(node, ast.Name) and node.id == name

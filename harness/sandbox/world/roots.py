@@ -12,9 +12,10 @@ from torch import nn
 from harness.sandbox.batches.loaders import Loader
 from harness.sandbox.unbound import Unbound
 from harness.sandbox.world.lending import LATE, MOMENT, Lender
-from harness.sandbox.world.reading import UncalledFunction, optional, wanted
+from harness.sandbox.world.reading import Function, UncalledFunction, optional, wanted
 from harness.sandbox.world.spies import Spy
 from harness.sandbox.world.turns import OF_A_TURN, Turns
+from harness.sandbox.world.windows import Windows
 from harness.syntax import walk
 
 ESSENTIAL = frozenset({
@@ -48,6 +49,7 @@ class Starter:
         """Nothing is called yet."""
         self._lender = lender
         self._module = lender.module
+        self._windows = Windows(lender.reading)
         self.guessed = ""
         """The name that stands for the only model that is shown, once that is made."""
 
@@ -86,7 +88,11 @@ class Starter:
 
     def _taken(self, root: UncalledFunction) -> list[ast.arg]:
         extra = [a for a in optional(root.tree) if self._is_needed(a.arg)]
-        return [*root.wanted(), *extra]
+        return [*root.wanted(), *extra, *self._windows_of_one(root.tree)]
+
+    def _windows_of_one(self, function: Function) -> list[ast.arg]:
+        """Parameters as ``accum=1``, whose default leaves accumulation out."""
+        return [a for a in optional(function, 1) if self._lender.role(a.arg) == "accumulation"]
 
     def _is_needed(self, name: str) -> bool:
         """Whether it gets an object although it has a default: settings do of which some are read."""
@@ -137,20 +143,20 @@ class Starter:
         roles: set[str | None],
     ) -> None:
         values = self._lender.values
-        window = self._lender.reading.window_of(tree)
+        window = self._windows.window_of(tree)
         if window is not None and not epochs and isinstance(fixed.get(window), Loader):
-            for micro_batches in self._windows(fixed[window]):
+            for micro_batches in self._micro_batches(fixed[window]):
                 _call(target, {**fixed, window: micro_batches})
             return
         turns = 1
         if epochs or self._lender.networks.policy:  # which is updated after each rollout
             turns = int(values.number("epochs"))
-        elif not roles & OF_A_PASS and self._lender.reading.is_one_update(tree):
+        elif not roles & OF_A_PASS and self._windows.is_one_update(tree):
             turns = len(values.batches)
         for turn in range(turns):
             _call(target, {**fixed, **dict.fromkeys(epochs, turn)})
 
-    def _windows(self, loader: Loader) -> Iterator[list[Any]]:
+    def _micro_batches(self, loader: Loader) -> Iterator[list[Any]]:
         """The micro-batches of one update after the other; what is left over makes none."""
         size = int(self._lender.values.number("accumulation"))
         self._lender.notes.append(f"written for one update: run for every {size} batches")
@@ -222,7 +228,8 @@ class Starter:
         made = [s for s in owner.body if isinstance(s, ast.FunctionDef) and s.name == "__init__"]
         if made:
             extra = [a.arg for a in optional(made[0]) if self._lender.role(a.arg) in ESSENTIAL]
-            return [*(a.arg for a in wanted(made[0], bound=True)), *extra]
+            ones = [a.arg for a in self._windows_of_one(made[0])]
+            return [*(a.arg for a in wanted(made[0], bound=True)), *extra, *ones]
         if any("dataclass" in ast.unparse(d) for d in owner.decorator_list):
             plain = (s for s in owner.body if isinstance(s, ast.AnnAssign) and s.value is None)
             return [s.target.id for s in plain if isinstance(s.target, ast.Name)]

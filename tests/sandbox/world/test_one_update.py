@@ -5,6 +5,7 @@ import pytest
 from harness.sandbox.names.table import table
 from harness.sandbox.unbound import parsed
 from harness.sandbox.world.reading import ProgramReading
+from harness.sandbox.world.windows import Windows
 
 STEP = "loss.backward(); opt.step()"
 
@@ -24,4 +25,5 @@ def test_a_function_of_one_update_goes_backward_and_steps_and_not_in_a_loop(body
     program = f"def update(net, opt, loader, loss):\n    {body}\n"
     tree = parsed(program, "<candidate>")
 
-    assert ProgramReading(tree, program, table()).is_one_update(tree.body[0]) is one
+    reading = ProgramReading(tree, program, table())
+    assert Windows(reading).is_one_update(tree.body[0]) is one
