@@ -32,8 +32,8 @@ from harness.sandbox.world.settings import LentSettings
 from harness.sandbox.world.spies import SIZES, Spy
 from harness.sandbox.world.training import UnshownTraining
 from harness.sandbox.world.unpacking import Unpacking
+from harness.sandbox.world.updates import UpdateReading
 from harness.sandbox.world.values import LentVocabulary, Values
-from harness.sandbox.world.windows import Windows
 
 LATE = object()
 """Stands for a value that exists only once the program has built its model."""
@@ -156,7 +156,7 @@ class Lender:
             fits=self.elastic,
         )
         data = Data(self.values, shape, self.module, on_batch)
-        data.in_windows = Windows(reading).takes_windows
+        data.in_windows = UpdateReading(reading).takes_windows
         data.of_a_policy = self.networks.policy
         data.in_time = self.networks.policy and in_time(reading)
         return data

@@ -15,7 +15,7 @@ from harness.sandbox.world.lending import LATE, MOMENT, Lender
 from harness.sandbox.world.reading import Function, UncalledFunction, optional, wanted
 from harness.sandbox.world.spies import Spy
 from harness.sandbox.world.turns import OF_A_TURN, Turns
-from harness.sandbox.world.windows import Windows
+from harness.sandbox.world.updates import UpdateReading
 from harness.syntax import walk
 
 ESSENTIAL = frozenset({
@@ -49,7 +49,7 @@ class Starter:
         """Nothing is called yet."""
         self._lender = lender
         self._module = lender.module
-        self._windows = Windows(lender.reading)
+        self._updates = UpdateReading(lender.reading)
         self.guessed = ""
         """The name that stands for the only model that is shown, once that is made."""
 
@@ -143,7 +143,7 @@ class Starter:
         roles: set[str | None],
     ) -> None:
         values = self._lender.values
-        window = self._windows.window_of(tree)
+        window = self._updates.window_of(tree)
         if window is not None and not epochs and isinstance(fixed.get(window), Loader):
             for micro_batches in self._micro_batches(fixed[window]):
                 _call(target, {**fixed, window: micro_batches})
@@ -151,7 +151,7 @@ class Starter:
         turns = 1
         if epochs or self._lender.networks.policy:  # which is updated after each rollout
             turns = int(values.number("epochs"))
-        elif not roles & OF_A_PASS and self._windows.is_one_update(tree):
+        elif not roles & OF_A_PASS and self._updates.is_one_update(tree):
             turns = len(values.batches)
         for turn in range(turns):
             _call(target, {**fixed, **dict.fromkeys(epochs, turn)})

@@ -5,7 +5,7 @@ import pytest
 from harness.sandbox.names.table import table
 from harness.sandbox.unbound import parsed
 from harness.sandbox.world.reading import ProgramReading
-from harness.sandbox.world.windows import Windows
+from harness.sandbox.world.updates import UpdateReading
 
 STEP = "loss.backward(); opt.step()"
 
@@ -26,4 +26,4 @@ def test_a_function_of_one_update_goes_backward_and_steps_and_not_in_a_loop(body
     tree = parsed(program, "<candidate>")
 
     reading = ProgramReading(tree, program, table())
-    assert Windows(reading).is_one_update(tree.body[0]) is one
+    assert UpdateReading(reading).is_one_update(tree.body[0]) is one

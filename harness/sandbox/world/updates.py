@@ -14,7 +14,7 @@ from harness.sandbox.world.reading import (
 from harness.syntax import walk
 
 
-class Windows:
+class UpdateReading:
     """How the code of one program is divided into updates."""
 
     def __init__(self, reading: ProgramReading) -> None:
