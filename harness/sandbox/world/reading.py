@@ -65,7 +65,7 @@ def optional(function: Function, default: int | None = None) -> list[ast.arg]:
 
 
 @dataclass(slots=True)
-class Named:
+class NamedUse:
     """What is done with names of one spelling, wherever they stand."""
 
     fields: set[str] = field(default_factory=set)
@@ -454,25 +454,25 @@ class ProgramReading:
         return there | {t for t in texts if isinstance(t, str)}
 
     @cached_property
-    def named(self) -> dict[str, Named]:
+    def named(self) -> dict[str, NamedUse]:
         """What is done with the names of each spelling."""
-        found: dict[str, Named] = {}
+        found: dict[str, NamedUse] = {}
         for node in self.nodes:
             match node:
                 case ast.Attribute(value=ast.Name(id=name), attr=attr):
-                    found.setdefault(name, Named()).fields.add(attr)
+                    found.setdefault(name, NamedUse()).fields.add(attr)
                 case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))):
-                    found.setdefault(name, Named()).fields.add(key)
+                    found.setdefault(name, NamedUse()).fields.add(key)
                     found[name].taken_apart = True
                 case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int())):
-                    found.setdefault(name, Named()).taken_apart = True
+                    found.setdefault(name, NamedUse()).taken_apart = True
                 case ast.Assign(targets=[ast.Tuple()], value=ast.Name(id=name)):
-                    found.setdefault(name, Named()).taken_apart = True
+                    found.setdefault(name, NamedUse()).taken_apart = True
                 case (
                     ast.Starred(value=ast.Name(id=name))
                     | ast.keyword(arg=None, value=ast.Name(id=name))
                 ):
-                    found.setdefault(name, Named()).taken_apart = True
+                    found.setdefault(name, NamedUse()).taken_apart = True
         return found
 
     @cached_property

@@ -5,7 +5,13 @@ from functools import cached_property
 
 from harness.sandbox.batches.transitions import transition
 from harness.sandbox.names.table import Table
-from harness.sandbox.world.reading import Named, ProgramReading, assigned, gone_through, last_name
+from harness.sandbox.world.reading import (
+    NamedUse,
+    ProgramReading,
+    assigned,
+    gone_through,
+    last_name,
+)
 
 OF_A_BATCH = frozenset({"input", "target", "mask", "index", "count", "lengths"})
 """Parts that only a batch has."""
@@ -149,7 +155,7 @@ class Unpacking:
                     "batch",
                 ):
                     continue
-                seen = self._reading.named.get(target.id, Named())
+                seen = self._reading.named.get(target.id, NamedUse())
                 if (
                     self._table.part(target.id) == "input"
                     and not seen.taken_apart
