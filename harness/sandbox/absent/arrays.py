@@ -51,9 +51,9 @@ LONG = {"N": TRAIN, "H": SIDE, "W": SIDE, "C": 3, "T": 64, "L": 64, "S": 64}
 LENT = re.compile(r"class\d+_\d+|\d+")
 """How files are called that were lent: their folder tells what they hold."""
 
-FORMS = ("rows", "gray", "first", "last", "series")
+FORMS = ("rows", "gray", "first", "last", "series", "line")
 """What one sample may be: numbers, pictures without channels, with channels before or behind, rows of
-numbers in time.
+numbers in time, one number of a single series.
 """
 
 TRIED = "form"
@@ -123,11 +123,11 @@ def _form(*, alone: bool = False) -> str:
     if "stretched" in _known and "pixels" not in _known:
         return "series"
     if alone:
-        order = ["series", *FORMS[:-1]]
+        order = ["series", *FORMS[:-2], "line"]
     if re.search(r"\bConv(Transpose)?[23]d\(", _source):
-        order = ["gray", "first", "last", "rows", "series"]
+        order = ["gray", "first", "last", "rows", "series", "line"]
     if any(map(PICTURES.fullmatch, _lent)):
-        order = ["last", "gray", "first", "rows", "series"]
+        order = ["last", "gray", "first", "rows", "series", "line"]
     return order[sum(name.startswith(TRIED) for name in _known) % len(order)]
 
 
@@ -218,8 +218,8 @@ def _samples(name: str, *, mapped: bool, alone: bool) -> Array:
         return _filled((count, side, side), 2)
     if form == "rows":
         return _filled((TRAIN, tables.width()), None)
-    if form == "series":
-        return _series(count)
+    if form in ("series", "line"):
+        return _series(count) if form == "series" else _filled((STRETCHED,), None)
     shape = {"first": (3, side, side), "last": (side, side, 3)}.get(form, (side, side))
     return _filled((count, *shape), 256)
 

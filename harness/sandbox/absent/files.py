@@ -1,6 +1,7 @@
 """Files that a program reads and that are not here: texts, tokens, settings; others are named."""
 
 import builtins
+import codecs
 import contextlib
 import dis
 import errno
@@ -151,6 +152,8 @@ def install(shown: ShownByProgram) -> None:
     os.makedirs, os.mkdir = _folders(os.makedirs), _folders(os.mkdir)
     torch.load = _restoring(torch.load)
     setattr(gzip, "open", _opening(gzip.open, packed=True))  # noqa: B010 - as above
+    setattr(io, "open", opened)  # noqa: B010 - as above
+    setattr(codecs, "open", _opening(codecs.open))  # noqa: B010 - as above
     for where, name in (
         (os.path, "exists"), (os.path, "isfile"), (os.path, "isdir"),
         (Path, "exists"), (Path, "is_file"), (Path, "is_dir"),
@@ -226,7 +229,7 @@ def _opening(original: Callable[..., Any], *, packed: bool = False) -> Callable[
 
     @functools.wraps(original)
     def opened(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
-        if isinstance(file, int):
+        if not isinstance(file, str | os.PathLike):  # a number, or a file that is open
             return original(file, mode, *args, **kwargs)
         if {*mode} & {*"wax"}:
             return original(writable(file), mode, *args, **kwargs)

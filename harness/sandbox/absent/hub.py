@@ -4,7 +4,13 @@ import importlib
 import sys
 from typing import Any
 
+import torch
+
 from harness.sandbox.absent.lent import lend
+from harness.sandbox.absent.standins.torchvision import transforms
+
+SIDE = 32
+"""Pixels of a side of its pictures."""
 
 SMALL: dict[str, int] = {
     "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 2,
@@ -12,7 +18,7 @@ SMALL: dict[str, int] = {
     "d_kv": 16, "num_layers": 2, "num_decoder_layers": 2, "num_heads": 2, "dim": 32,
     "hidden_dim": 64, "n_layers": 2, "n_heads": 2, "encoder_layers": 2, "decoder_layers": 2,
     "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "encoder_attention_heads": 2,
-    "decoder_attention_heads": 2, "head_dim": 16, "embedding_size": 32, "image_size": 32,
+    "decoder_attention_heads": 2, "head_dim": 16, "embedding_size": 32, "image_size": SIDE,
     "patch_size": 8,
 }  # fmt: skip
 """Sizes of a model that takes no time."""
@@ -47,9 +53,31 @@ def install() -> None:
     library.AutoTokenizer.from_pretrained = staticmethod(
         lambda name, **_: _tokenizer(library, name)
     )
+    importlib.import_module("transformers.models.auto.image_processing_auto")
+    mixin = importlib.import_module("transformers.image_processing_base").ImageProcessingMixin
+    for cls in (mixin, library.AutoImageProcessor, library.AutoFeatureExtractor):
+        cls.from_pretrained = staticmethod(lambda *_, **__: PictureProcessor())
     for name in ("PreTrainedTokenizerBase", "PreTrainedTokenizer", "PreTrainedTokenizerFast"):
         cls = getattr(library, name)
         cls.from_pretrained = classmethod(lambda _, name, **__: _tokenizer(library, name))
+
+
+class PictureProcessor:
+    """Stands for what prepares pictures for a model: small ones, about zero."""
+
+    size = crop_size = {"height": SIDE, "width": SIDE, "shortest_edge": SIDE}  # noqa: RUF012 - its own
+    image_mean = image_std = (0.5, 0.5, 0.5)
+    do_resize = do_rescale = do_normalize = True
+
+    def save_pretrained(self, *_: Any, **__: Any) -> None:
+        """Nothing is kept of it."""
+
+    def __call__(self, images: Any, *_: Any, **__: Any) -> dict[str, Any]:
+        """Tensors, whatever is asked for."""
+        several = images if isinstance(images, list | tuple) else [images]
+        make = transforms.Compose([transforms.ToTensor(), transforms.Resize((SIDE, SIDE))])
+        found = [make(one if hasattr(one, "mode") else torch.as_tensor(one)) for one in several]
+        return {"pixel_values": 2 * torch.stack([f.expand(3, -1, -1) for f in found]) - 1}
 
 
 def _model(cls: Any, name: Any = "", *_: Any, config: Any = None, **more: Any) -> Any:

@@ -10,6 +10,16 @@ PLAIN = (str, bytes, int, float, bool, type(None))
 """What something may be made of that is only needed later."""
 
 
+_standing: list[tuple[str, str]] = []
+"""What was made and may never be used: its path, and what it needs."""
+
+
+def needed_by(error: BaseException) -> Unbound | None:
+    """What of it a model without any parameters would have been made of; ``None``: no such failure."""
+    empty = isinstance(error, ValueError) and "empty parameter list" in str(error)
+    return Unbound(*_standing[0]) if empty and _standing else None
+
+
 class Missing:
     """Stands for ``package.part``. To call it or to build a class on it ends the program; what is made
     of words and numbers alone may stand around until it is used.
@@ -35,6 +45,7 @@ class Missing:
         made = all(map(_is_plain, (*args, *kwargs.values())))
         if self._made or not made or ResultUse(sys._getframe(1)).dropped:
             self._use()
+        _standing.append((self._path, self._needs))
         return Missing(self._path, self._needs, made=True)
 
     @classmethod

@@ -68,7 +68,8 @@ def install(epochs: int, notes: list[str], *, own_data: bool = False) -> None:
         if kept.get("args") is None and len(args) < 2:
             kept["args"] = library.TrainingArguments(output_dir="trainer")
         original(self, *args, **kept)
-        self.remove_callback(library.PrinterCallback)
+        for shows_or_evaluates in (library.PrinterCallback, library.EarlyStoppingCallback):
+            self.remove_callback(shows_or_evaluates)
 
     @functools.wraps(train)
     def from_the_start(self: Any, *_: Any, **__: Any) -> Any:

@@ -20,6 +20,7 @@ from harness.sandbox.absent import (
     downloads,
     files,
     hub,
+    missing,
     pictures,
     present,
     sounds,
@@ -231,7 +232,7 @@ def _of_absent_data(error: Exception) -> BaseException | None:
         )
     if checkpoints.asked_for() and isinstance(error, files.UNFIT):
         return Unbound(checkpoints.asked_for()[0], NOT_HERE)  # what is in it was needed
-    return None
+    return missing.needed_by(error)
 
 
 def _environment(module: ModuleType, rank: int, world_size: int, shown: ShownByProgram) -> None:

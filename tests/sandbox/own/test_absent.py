@@ -561,3 +561,104 @@ def test_a_list_of_what_a_hub_has_is_empty(see):
     model, batch = "nn.Linear(4, 2)", "torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
 
     assert see(program + TRAIN.format(model=model, batch=batch)).windows == [1] * 4
+
+
+OF_A_HUB = """
+import datasets
+rows = datasets.load_dataset("conll2003")
+names = rows["train"].features["ner_tags"].feature.names
+first = rows["train"][0]
+assert len(first["tokens"]) == len(first["ner_tags"]) and isinstance(first["tokens"][0], str)
+assert max(first["ner_tags"]) < len(names)
+pairs = datasets.load_dataset("glue", "mrpc").map(lambda r: {"input_ids": [len(r["sentence1"])]})
+pairs = pairs.remove_columns(["sentence1", "sentence2", "idx"])
+assert set(pairs["train"].column_names) == {"label", "input_ids"}
+shown = rows["test"].with_transform(lambda some: {"wide": [p.width for p in some["img"]]})
+assert shown[3] == {"wide": 32}
+"""
+
+
+def test_tables_of_a_hub_have_tags_as_many_as_words_and_no_other_text_than_is_asked_for(see):
+    model, batch = "nn.Linear(4, 2)", "torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
+
+    assert see(OF_A_HUB + TRAIN.format(model=model, batch=batch)).windows == [1] * 4
+
+
+def test_what_prepares_pictures_for_a_model_gives_the_sizes_of_the_model_that_is_lent(see):
+    pytest.importorskip("transformers")
+    program = """
+from transformers import AutoImageProcessor, ViTForImageClassification
+from PIL import Image
+prepare = AutoImageProcessor.from_pretrained("google/vit-base-patch16-224")
+prepared = prepare([Image.new("RGB", (50, 40)), Image.new("L", (50, 40))], return_tensors="pt")
+"""
+    model = 'ViTForImageClassification.from_pretrained("google/vit-base-patch16-224", num_labels=2)'
+    batch = 'prepared["pixel_values"], torch.tensor([0, 1])'
+    loss = TRAIN.format(model=model, batch=batch).replace("net(x)", "net(x).logits")
+
+    assert see(program + loss).windows == [1] * 4
+
+
+def test_a_file_that_is_open_is_unpacked_as_it_is(see):
+    program = """
+import gzip, io
+held = io.BytesIO(gzip.compress(b"1,2"))
+assert gzip.open(held, "rt").read() == "1,2"
+"""
+    model, batch = "nn.Linear(4, 2)", "torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
+
+    assert see(program + TRAIN.format(model=model, batch=batch)).windows == [1] * 4
+
+
+def test_an_array_that_is_a_single_series_is_lent_where_nothing_else_fits(see):
+    program = """
+import numpy as np, torch
+series = np.load("demand.npy").astype(np.float32)
+net = torch.nn.GRU(1, 4, batch_first=True)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for start in range(4):
+    loss = net(torch.from_numpy(series[None, start:start + 8]).unsqueeze(-1))[0].square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+    assert see(program).windows == [1] * 4
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [("tf_efficientnet_b0_ns", "classifier"), ("convnext_tiny", "head.fc"), ("vit_base", "head")],
+)
+def test_the_last_layer_of_a_network_of_timm_is_where_its_family_has_it(see, name, place):
+    program = f"""
+import timm
+from torch import nn
+made = timm.create_model("{name}", pretrained=True, in_chans=1)
+made.{place} = nn.Linear(made.{place}.in_features, 2)
+assert timm.create_model("{name}", num_classes=0).get_submodule("{place}").__class__ is nn.Identity
+"""
+    model, batch = "made", "torch.randn(3, 1, 32, 32), torch.zeros(3, dtype=torch.long)"
+
+    assert see(program + TRAIN.format(model=model, batch=batch)).windows == [1] * 4
+
+
+def test_a_model_whose_layers_an_absent_package_has_needs_that(see):
+    program = """
+from torch_geometric.nn import GCNConv
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = GCNConv(4, 2)
+"""
+    model, batch = "Net()", "torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
+    seen = see("import torch\n" + program + TRAIN.format(model=model, batch=batch))
+
+    assert "torch_geometric.nn.GCNConv needs torch_geometric" in seen.outcome.replace("`", "")
+
+
+@pytest.mark.parametrize("origin", ["io", "codecs"])
+def test_a_file_that_is_not_here_is_opened_in_any_way(see, origin):
+    program = f"from {origin} import open\nassert open('pairs.txt', encoding='utf-8').read()\n"
+    model, batch = "nn.Linear(4, 2)", "torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
+
+    assert see(program + TRAIN.format(model=model, batch=batch)).windows == [1] * 4

@@ -2,6 +2,7 @@
 
 import random
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
@@ -22,7 +23,8 @@ WORDS = [
 
 CLASS = re.compile(r"(.*_)?labels?|target|class|category|intent|answer_?idx")
 PICTURE = re.compile(r"image|img|picture|pixel_values")
-TOKENS = re.compile(r"input_ids|tokens|ids")
+TOKENS = re.compile(r"input_ids|ids")
+TAGS, WORDS_OF_A_TEXT = re.compile(r"(.*_)?tags"), re.compile(r"tokens|words")
 RATING = re.compile(r"(.*_)?(score|rating|stars?)s?")
 CHAT = re.compile(r"messages|conversations?|chat|dialogs?|dialogues?|turns")
 NUMBER = re.compile(r"idx|index|id|length")
@@ -33,18 +35,28 @@ def _cell(column: str, row: int) -> Any:
     for pattern, number in ((CLASS, row % 2), (RATING, row % 5 + 1), (NUMBER, row)):
         if pattern.fullmatch(column):
             return number
-    if TOKENS.fullmatch(column):
-        return [dice.randrange(1, 100) for _ in range(16)]
-    if CHAT.fullmatch(column):
-        said = [_cell(f"{column} {n}", row) for n in range(2)]
-        names = ("user", "assistant")
-        return [{"role": who, "content": what} for who, what in zip(names, said, strict=True)]
+    if (listed := _listed_in(column, row, dice)) is not None:
+        return listed
     if column == "translation":
         return Row(row)  # a text by language
     if PICTURE.fullmatch(column):
         pixels = torch.randint(0, 256, (3, 32, 32), generator=torch.Generator().manual_seed(row))
         return picture(pixels.to(torch.uint8))
     return " ".join(dice.choices(WORDS, k=dice.randrange(12, 40))) + "."
+
+
+def _listed_in(column: str, row: int, dice: random.Random) -> list[Any] | None:
+    """A cell that is a list: tokens, what was said, words and a tag for each."""
+    if TOKENS.fullmatch(column):
+        return [dice.randrange(1, 100) for _ in range(16)]
+    if CHAT.fullmatch(column):
+        said = [_cell(f"{column} {n}", row) for n in range(2)]
+        names = ("user", "assistant")
+        return [{"role": who, "content": what} for who, what in zip(names, said, strict=True)]
+    many = range(8 + row % 8)
+    if TAGS.fullmatch(column):
+        return [dice.randrange(2) for _ in many]
+    return [dice.choice(WORDS) for _ in many] if WORDS_OF_A_TEXT.fullmatch(column) else None
 
 
 class Row(dict[str, Any]):
@@ -76,6 +88,7 @@ class Dataset(torch.utils.data.Dataset[Any]):
         self, rows: list[dict[str, Any]], form: str | None = None, columns: Any = None
     ) -> None:
         self._rows, self._form, self._columns = rows, form, columns
+        self._transform: Any = None
 
     @classmethod
     def from_dict(cls, given: dict[str, list[Any]], *_: Any, **__: Any) -> "Dataset":
@@ -105,6 +118,8 @@ class Dataset(torch.utils.data.Dataset[Any]):
 
     def _shown(self, row: dict[str, Any]) -> dict[str, Any]:
         found = row if self._columns is None else {name: row[name] for name in self._columns}
+        if self._transform is not None:
+            return {name: made[0] for name, made in self._transform(Columns([found])).items()}
         if self._form not in ("torch", "pt"):
             return found
         numbers = (int, float, list)
@@ -117,9 +132,10 @@ class Dataset(torch.utils.data.Dataset[Any]):
 
     @property
     def features(self) -> dict[str, Any]:
-        """What is asked of a column of classes."""
+        """What is asked of a column of classes, or of lists of these."""
         known = SimpleNamespace(num_classes=2, names=["no", "yes"], int2str=lambda n: f"class {n}")
-        return dict.fromkeys(self.column_names, known)
+        known.feature = known
+        return defaultdict(lambda: known, dict.fromkeys(self.column_names, known))
 
     def _with(self, rows: list[dict[str, Any]]) -> "Dataset":
         return Dataset(rows, self._form, self._columns)
@@ -161,6 +177,8 @@ class Dataset(torch.utils.data.Dataset[Any]):
     def remove_columns(self, names: Any) -> "Dataset":
         """Without some columns."""
         gone = {*_listed(names)}
+        if gone - {*self.column_names}:  # columns of their own: there is no other text
+            gone.add("text")
         return Dataset([{k: v for k, v in row.items() if k not in gone} for row in self._rows])
 
     def rename_column(self, old: str, new: str) -> "Dataset":
@@ -170,6 +188,16 @@ class Dataset(torch.utils.data.Dataset[Any]):
     def set_format(self, type: str | None = None, columns: Any = None, **_: Any) -> None:  # noqa: A002 - its signature
         """Tensors, and some columns only."""
         self._form, self._columns = type, columns
+
+    def set_transform(self, transform: Any, *_: Any, **__: Any) -> None:
+        """Rows are put through it when they are taken."""
+        self._transform = transform
+
+    def with_transform(self, transform: Any, *_: Any, **__: Any) -> "Dataset":
+        """The same, in another table."""
+        found = self._with(self._rows)
+        found._transform = transform
+        return found
 
     def with_format(self, type: str | None = None, columns: Any = None, **_: Any) -> "Dataset":  # noqa: A002 - its signature
         """The same, in another table."""
