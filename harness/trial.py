@@ -18,7 +18,7 @@ from harness.domain.refitted import refitted
 from harness.domain.resumed import resumed_probe
 from harness.domain.scenario import Probe, Scenario
 from harness.domain.situating import situated
-from harness.domain.spoiled import spoiled_probe
+from harness.domain.spoiled import spoiled_probes
 from harness.domain.trace import ProbeTrace, Trace
 from harness.extraction.own_world import is_own_world
 from harness.properties import judge
@@ -184,7 +184,7 @@ class Trial:
         program = self._candidate.program
         probes = [(place, ragged_probe(place, self._candidate.wishes))]
         if window is not None:
-            probes.append((place, spoiled_probe(place, program, window)))
+            probes += [(place, one) for one in spoiled_probes(place, program, window)]
             again = resumed_probe(place, program) if resumes and is_own_world(program) else None
             probes += [again] if again is not None else []
         found: list[ProbeTrace] = []

@@ -12,7 +12,7 @@ from harness.domain.instruments import Instruments
 from harness.domain.own import OWN_SCENARIO, OwnSettings, further_regimes
 from harness.domain.scenario import Expectations, Probe, PropertyRule, Scenario
 from harness.domain.situating import situated
-from harness.domain.spoiled import spoiled_probe
+from harness.domain.spoiled import spoiled_probes
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.trace import Program as Ended
 from harness.domain.verdict import Verdict
@@ -84,10 +84,9 @@ def run_block(
     further = observe(place, further_regimes(first[0]))
     trace = Trace(probes=(*first, *further))
     grade, settings = own_grade(trace, ""), own_settings(trace)
-    spoiled = spoiled_probe(place, program, settings.micro_batches)
-    if grade.code == "right" and spoiled is not None:
-        last = observe(place, (spoiled,))
-        trace = with_further(trace.probes, last)
+    spoiled = spoiled_probes(place, program, settings.micro_batches)
+    if grade.code == "right" and spoiled:
+        trace = with_further(trace.probes, observe(place, spoiled))
         grade = own_grade(trace, "")
     return BlockRun(trace, grade.verdicts, settings, place)
 

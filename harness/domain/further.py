@@ -10,7 +10,7 @@ from harness.domain.ragged import NAME as RAGGED
 from harness.domain.resumed import NAME as RESUMED
 from harness.domain.scenario import Probe, Scenario
 from harness.domain.spoiled import NAME as SPOILED
-from harness.domain.spoiled import spoiled_probe
+from harness.domain.spoiled import OF_GRADIENTS, spoiled_probes
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.wishes import NOTHING, Wishes
 
@@ -21,7 +21,7 @@ def further_probes(
     """Those that this program calls for, which was ``seen`` in the probes of the scenario."""
     if any(probe.tests for probe in scenario.probes):  # tests judge, whatever gradients do
         return ()
-    found = (spoiled_probe(scenario, program), graded_probe(scenario, program, seen))
+    found = (*spoiled_probes(scenario, program), graded_probe(scenario, program, seen))
     return tuple(probe for probe in found if probe is not None)
 
 
@@ -33,6 +33,7 @@ def with_further(
     return Trace(
         probes=tuple(probes),
         spoiled=named.get(SPOILED),
+        spoiled_gradients=named.get(OF_GRADIENTS),
         graded=named.get(GRADED),
         resumed=named.get(RESUMED),
         ragged=named.get(RAGGED),

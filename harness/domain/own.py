@@ -10,7 +10,7 @@ from harness.domain.record import Record
 from harness.domain.regimes import AS_IT_IS, UNEVEN, Regime, fitted, thresholds
 from harness.domain.scenario import Expectations, Objective, Probe, Scenario
 from harness.domain.trace import ProbeTrace
-from harness.domain.workload import WORKLOADS, Mlp, WorkloadSpec
+from harness.domain.workload import WORKLOADS, Cnn, Mlp, WorkloadSpec
 
 OWN = "own-settings"
 """What stands for the scenario's id where a program is judged by its own settings."""
@@ -155,6 +155,9 @@ ONE_NUMBER = re.compile(
 )
 """How a program shows that its model gives one column, and that its targets have none."""
 
+NORMALISED = re.compile(r"isinstance\(\s*\w+,\s*[^\n]*BatchNorm")
+"""How a program shows that it looks for batch norm in a model."""
+
 CUT = re.compile(r"\bdetach\(|\bno_grad\b")
 """How a program shows above its backward that it cuts the graph: whether it does so rightly, only the
 networks that it cuts can tell, and what is stretched to fit stands for none.
@@ -194,6 +197,8 @@ def situations_of(program: str) -> Iterator[Scenario]:
     shapes = sorted(SHAPES, key=lambda shape: shape != first) if first else SHAPES
     even = _rows_that_divide(program)
     lent = [(shape, WORKLOADS[shape](**even)) for shape in shapes]
+    if NORMALISED.search(program):
+        lent.insert(0, ("cnn", Cnn(batch_norm=True)))
     if ONE_NUMBER.search(program):
         lent.insert(0, ("mlp", Mlp(outputs=1, plain_targets=True)))
     if not CUT.search(program.partition(".backward(")[0]):

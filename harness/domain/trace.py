@@ -347,6 +347,8 @@ class Trace(Record):
     """The probe with one bad batch, where it was run (``harness.domain.spoiled``). It can show a
     fault and nothing else.
     """
+    spoiled_gradients: ProbeTrace | None = None
+    """The same with a loss that is finite and gradients that are not."""
     graded: ProbeTrace | None = None
     """The probe with gradients of all sizes, where it was run (``harness.domain.graded``). It can show
     a fault and nothing else.
@@ -365,7 +367,8 @@ class Trace(Record):
     @property
     def everything(self) -> tuple[ProbeTrace, ...]:
         """All probes that were run."""
-        further = (self.spoiled, self.graded, self.resumed, self.ragged)
+        bad = (self.spoiled, self.spoiled_gradients)
+        further = (*bad, self.graded, self.resumed, self.ragged)
         return (*self.probes, *(probe for probe in further if probe is not None))
 
     def probe(self, name: str | None) -> ProbeTrace | None:

@@ -8,6 +8,7 @@ _ON = {
     "loud": "on large gradients",
     "graded": "on gradients of all sizes",
     "spoiled": "with one bad batch",
+    "spoiled gradients": "with infinite gradients of one batch",
     "many-passes": "in many short passes",
 }
 """What the executions are that every program may have, in words. Others are called by their names."""

@@ -176,6 +176,8 @@ class Cnn(WorkloadParameters):
     """Channels of an image."""
     side: int = Field(default=6, ge=4, le=256)
     """Height and width of an image."""
+    batch_norm: bool = False
+    """Whether batch norm stands behind each convolution."""
     outputs: int = Field(default=3, ge=2, le=512)
     """Number of classes."""
 

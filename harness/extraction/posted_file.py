@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from harness.domain.candidate import NoCandidate
 from harness.extraction.anchors import UPDATE, anchors
 from harness.extraction.blocks import Block
+from harness.extraction.cut_off import with_cut_off
 from harness.extraction.diffs import DiffHunk, patched
 from harness.extraction.markers import shown_as_wrong
-from harness.extraction.names import DEFINITIONS
+from harness.extraction.names import DEFINITIONS, free_names, statements
 from harness.extraction.parsing import first_line, parsed, parses, source_of
 from harness.extraction.posted_loop import (
     binds,
@@ -57,9 +58,14 @@ class _ChangedFile:
         self._shows_its_loop = self._leaves_lines = False
         self._left = set[str]()
         """Names that blocks bind which have no place."""
+        self._helpers: list[tuple[ast.stmt, str]] = []
+        """Functions and classes that blocks define which have no place, and their code."""
 
     def show(self, block: Block) -> None:
         """Put what a block shows anew in the place of the old; what has none is left."""
+        if block.tree is None and not block.taken_back:
+            self._program = with_cut_off(self._program, block.code) or self._program
+            return
         loop = with_loop(self._program, block)
         self._shows_its_loop |= loop is not None
         shown = _with_definitions(self._program, block) or loop
@@ -68,6 +74,7 @@ class _ChangedFile:
         if shown is not None:
             self._program = shown
         elif not block.taken_back:
+            self._helpers += _defined(block)
             self._left |= binds(block)
             self._leaves_lines |= _updates(block)
 
@@ -86,7 +93,19 @@ class _ChangedFile:
         only_settings = self._program == self._with_settings
         if self._program == self._posted or (self._leaves_lines and only_settings):
             return None
-        return self._program
+        return _with_helpers(self._program, self._helpers)
+
+
+def _defined(block: Block) -> list[tuple[ast.stmt, str]]:
+    nodes = block.tree.body if block.tree is not None else []
+    return [(n, source_of(block.code, n)) for n in nodes if isinstance(n, DEFINITIONS)]
+
+
+def _with_helpers(program: str, helpers: list[tuple[ast.stmt, str]]) -> str:
+    """Above it, what it calls and does not define."""
+    missing = free_names(statements(parsed(program)))
+    needed = [code for node, code in helpers if getattr(node, "name", "") in missing]
+    return "\n\n".join([*needed, program])
 
 
 def _updates(block: Block) -> bool:

@@ -11,6 +11,7 @@ from harness.extraction.splicing import Snippet, splice
 from harness.syntax import walk
 
 _VERB = (
+    r"(?<!\b[Tt]he )(?<!\b[Tt]his )"  # nouns
     r"\b(?i:delet|remov|drop|throw|tak(?:e|es|ing) out|get rid|chang|rewrit|replac|edit|modif|fix|strip"
     r"|mov(?:e|es|ing)\b|add(?:s|ing)?\b)"
 )

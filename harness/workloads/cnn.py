@@ -28,7 +28,7 @@ class CnnWorkload(Classification):
     def model(self) -> nn.Module:
         """Two convolutions, the mean over each quarter of the image, a head."""
         p = self.parameters
-        model = ConvNet(p.channels, p.outputs, p.colours)
+        model = ConvNet(p.channels, p.outputs, p.colours, batch_norm=p.batch_norm)
         return initialise(model, generator(self.spec, 0))
 
     def batches(self, rank: int) -> tuple[WorkloadBatch, ...]:
@@ -45,19 +45,39 @@ class CnnWorkload(Classification):
         return cut(x, y, sizes)
 
 
+class SteadyNorm(nn.BatchNorm2d):
+    """Batch norm as programs look for it, which takes the statistics that it began with in either mode:
+    what it computes can be computed anew, whichever mode a program had put it in.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(n, channels, height, width), the same."""
+        return nn.functional.batch_norm(
+            x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps
+        )
+
+
+SteadyNorm.__name__ = "BatchNorm2d"
+
+
 class ConvNet(nn.Module):
     """Two convolutions and a head."""
 
-    def __init__(self, channels: int, outputs: int, colours: int = 1) -> None:
+    def __init__(
+        self, channels: int, outputs: int, colours: int = 1, *, batch_norm: bool = False
+    ) -> None:
         """``channels`` of either convolution; ``colours``: of an image."""
         super().__init__()
         self.conv1 = nn.Conv2d(colours, channels, kernel_size=3, padding=1)
         self.conv2 = nn.Conv2d(channels, channels, kernel_size=3, padding=1)
+        norm = SteadyNorm if batch_norm else nn.Identity
+        self.norm1, self.norm2 = norm(channels), norm(channels)
         self.pool = nn.AdaptiveAvgPool2d(2)
         self.head = nn.Linear(4 * channels, outputs)
 
     def forward(self, x: Tensor) -> Tensor:
         """(n, colours, side, side) -> (n, outputs)."""
-        x = nn.functional.silu(self.conv2(nn.functional.silu(self.conv1(x))))
+        x = nn.functional.silu(self.norm1(self.conv1(x)))
+        x = nn.functional.silu(self.norm2(self.conv2(x)))
         output: Tensor = self.head(self.pool(x).flatten(1))
         return output

@@ -24,10 +24,12 @@ ENDED = ("returned", "exited")
 
 def convicted(verdict: Verdict, trace: Trace) -> Verdict:
     """The verdict, or the fail that the spoiled probe shows instead."""
-    probe, shows = trace.spoiled, _SHOWS.get(verdict.property)
-    if probe is None or shows is None or verdict.outcome == "fail" or probe.contradiction:
-        return verdict
-    return shows(probe, trace) or verdict
+    shows = _SHOWS.get(verdict.property)
+    for probe in (trace.spoiled, trace.spoiled_gradients):
+        if probe is None or shows is None or verdict.outcome == "fail" or probe.contradiction:
+            continue
+        verdict = shows(probe, trace) or verdict
+    return verdict
 
 
 def kept(probe: ProbeTrace, trace: Trace) -> Verdict | None:

@@ -300,6 +300,9 @@ class Lender:
             self.note(name, "the workload's own")
             return self._extra[name]
         role = self.role(name)
+        if name in self.reading.derived_from and role in (None, f"{MAKER}model"):
+            self.note(name, "a class of models")
+            return nn.Module
         if role is None:
             return self._spy(name)
         found = LATE if self._is_made_of_its_class(role, name) else self.of(role, name)

@@ -299,6 +299,14 @@ class ProgramReading:
         return frozenset(path.partition(".")[0] for path in paths_in(self.nodes))
 
     @cached_property
+    def derived_from(self) -> frozenset[str]:
+        """Names that classes are built on, and that nothing else reads."""
+        bases = Counter(b.id for c in self.classes for b in c.bases if isinstance(b, ast.Name))
+        names = (n for n in self.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+        read = Counter(n.id for n in names)
+        return frozenset(name for name, count in bases.items() if read[name] == count)
+
+    @cached_property
     def loads_a_model(self) -> bool:
         """Whether it takes a model from a hub: ``AutoModelForCausalLM.from_pretrained``,
         ``timm.create_model``, ``models.resnet18``.
