@@ -145,7 +145,9 @@ def _is_written(ended: Ended, said: str, program: BlockInContext) -> bool:
         depends = name in names_of_module(module)  # on what else is installed
         written = any(name in _names_written(n) for n in at)
         stands_for_some = len(name) == 1  # ``nn.X``: its reader chooses one
-        return written and not (within or depends or stands_for_some or name in BACKENDS)
+        theirs = any(_is_of_the_absent(n, name, program) for n in at)
+        doubtful = within or depends or stands_for_some or theirs
+        return written and not (doubtful or name in BACKENDS)
     found = _REFUSED.match(said) if ended.exception == "TypeError" else None
     return found is not None and _is_refused(found, at, ended, program)
 
@@ -171,6 +173,14 @@ def _is_of_what_is_here(call: ast.Call, program: BlockInContext) -> bool:
     """Whether it calls nothing of a package that is not installed."""
     path = imported(program.tree).get(dotted(call.func).partition(".")[0], "")
     return not path or is_here(path.partition(".")[0])
+
+
+def _is_of_the_absent(node: ast.AST, name: str, program: BlockInContext) -> bool:
+    """Whether it asks a package for a name that is not installed: ``from mxnet.gluon import nn``."""
+    if not isinstance(node, ast.Attribute) or node.attr != name:
+        return False
+    path = imported(program.tree).get(dotted(node).partition(".")[0], "")
+    return bool(path) and not is_here(path.partition(".")[0])
 
 
 def _is_asked_of(callee: str, method: str, node: ast.AST, program: BlockInContext) -> bool:
@@ -323,8 +333,10 @@ def _is_of_the_machine(ended: Ended, program: BlockInContext) -> bool:
     return of_the_machine(ended.message or "") or _DEVICE.search(line) is not None
 
 
-_DEVICE = re.compile(r"\bcuda\b|\bnccl\b|\bgpus?\b|environ\b|\bgetenv\b|\bargv\b", re.IGNORECASE)
-"""What a line asks of the machine: devices, and how it was started."""
+_DEVICE = re.compile(
+    r"\bcuda\b|\bnccl\b|\bgpus?\b|environ\b|\bgetenv\b|\bargv\b|\bsys\.modules\b", re.IGNORECASE
+)
+"""What a line asks of the machine: devices, how it was started, and what is loaded in it."""
 
 
 def _shows_its_scaler(said: str, program: BlockInContext) -> bool:

@@ -39,7 +39,7 @@ from harness.checking.statements import statements_about, statements_about_modul
 from harness.domain.check import BlockResult, Observation, PartResult
 from harness.domain.event import ENOUGH
 from harness.domain.instruments import Instruments
-from harness.domain.own import misfits
+from harness.domain.own import RANKS, misfits
 from harness.domain.skill import Example, Part
 from harness.domain.trace import Program as Ended
 from harness.domain.wording import plainly
@@ -303,6 +303,7 @@ def _evidence(
         steps=_shows_a_step(part),
         cut=_is_cut(one, program, seen.program),
         clears=part.mark is not None or not leaves_clearing_out(program),
+        ranks=RANKS.search(part.code) is not None,
     )
     foreign = _goes_back_from_anothers(part, program)
     if not _steps_itself(part) or program.is_completed or foreign or has_gaps(program):

@@ -30,13 +30,23 @@ USUAL = 10.0
 """Up to this norm a gradient is nothing unusual."""
 
 
+OF_RANKS = frozenset({"ranks-agree", "single-allreduce"})
+"""Properties that only several ranks show."""
+
+
 def loop_evidence(
-    seen: BlockRun, *, steps: bool = True, cut: bool = False, clears: bool = True
+    seen: BlockRun,
+    *,
+    steps: bool = True,
+    cut: bool = False,
+    clears: bool = True,
+    ranks: bool = True,
 ) -> Evidence:
     """Evidence from one executed loop: properties that its own settings call for and that fail are
     faults; what a purpose may justify is a cost. ``steps``: whether it shows a step of an optimizer;
     ``cut``: whether we ran fewer turns than it shows, so that what never changed may change later;
-    ``clears``: whether its author would have shown how gradients are cleared.
+    ``clears``: whether its author would have shown how gradients are cleared; ``ranks``: whether it
+    speaks of several ranks itself.
     """
     until = _not_run(seen, steps=steps)
     if until is not None and not (steps and len(seen.trace.probes[0].updates) >= FEW):
@@ -48,6 +58,8 @@ def loop_evidence(
     faults = [v for v in failed if v.level != "advisory" or _is_lost_within(v)]
     if not clears:
         faults = [v for v in faults if v.property not in LEFT_OUT]
+    if not ranks:
+        faults = [v for v in faults if v.property not in OF_RANKS]
     costs = [v for v in failed if v not in faults]
     return Evidence(
         faults=tuple(map(_finding, faults)),

@@ -511,6 +511,9 @@ MADE_TO_FIT = "what is lent is stretched or cut wherever the program does not ta
 SEES_A_PART = "clip_grad_norm_: one part of the gradient on each rank, as under FSDP1"
 """The note on a program whose clip would see no more of a sharded model."""
 
+LENT_LOSS = "with a loss that is computed above it"
+"""What they say where the program goes back from a loss that it does not show."""
+
 STEPPED_FOR_IT = "step after each batch"
 """What they say where the program makes no update and the harness steps for it."""
 

@@ -29,21 +29,28 @@ def beside_a_lent_optimizer(verdicts: tuple[Verdict, ...], trace: Trace) -> tupl
 
 def exchanges_its_model(trace: Trace) -> bool:
     """Whether the program was lent an optimizer, and exchanges the model that it was lent, or a part of
-    it: ``model.head = nn.Linear(8, 2)``, ``prepared = prepare_qat(model)``.
+    it: ``model.head = nn.Linear(8, 2)``, ``prepared = prepare_qat(model)``; the last also of a model
+    that it makes.
     """
     for program in (probe.program for probe in trace.probes):
         roles = dict(note.partition(": ")[::2] for note in lent(program.bound))
         models = {name for name, role in roles.items() if role == "model"}
-        if models and "optimizer" in roles.values():
+        if "optimizer" in roles.values():
             with contextlib.suppress(SyntaxError):
                 nodes = list(walk(tree_of(program.source)))
                 calls = (n.func for n in nodes if isinstance(n, ast.Call))
                 called = {f.id for f in calls if isinstance(f, ast.Name)}
-                return any(_exchanges(node, models, called) for node in nodes)
+                return any(_exchanges(node, models, _made(nodes), called) for node in nodes)
     return False
 
 
-def _exchanges(node: ast.AST, models: set[str], run: set[str]) -> bool:
+def _made(nodes: list[ast.AST]) -> set[str]:
+    """Names of what the program makes by a call."""
+    made = (n for n in nodes if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call))
+    return {t.id for n in made for t in n.targets if isinstance(t, ast.Name)}
+
+
+def _exchanges(node: ast.AST, models: set[str], made: set[str], run: set[str]) -> bool:
     """Whether something else is put in the place of a model or of its part, or another one is made of
     it and ``run``; what a model returns of itself (``model.to(device)``) and what is put around it
     (``DDP(model)``) have its parameters.
@@ -58,7 +65,7 @@ def _exchanges(node: ast.AST, models: set[str], run: set[str]) -> bool:
         target = target.value
     name = getattr(target, "id", "")
     given = {a.id for a in node.value.args if isinstance(a, ast.Name)}
-    return name in models or (name in run and bool(models & given))
+    return name in models or (name in run and bool((models | made) & given))
 
 
 def _not_of_the_lent(verdict: Verdict) -> Verdict:

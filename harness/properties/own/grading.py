@@ -19,6 +19,7 @@ from harness.properties.own.exchanged import BUILT_WHEN, beside_a_lent_optimizer
 from harness.properties.own.hand_clips import INACTIVE, bounds_another, by_design
 from harness.properties.own.idle import where_reached
 from harness.properties.own.lacking import lacking
+from harness.properties.own.lent_losses import divided_above
 from harness.properties.own.over_ranks import mean_over_ranks
 from harness.properties.own.reading import own_settings
 from harness.properties.own.rules import CLIPPING, is_ruined, rules
@@ -65,7 +66,7 @@ def own_grade(
     verdicts = tuple(carried_over(frozen_on_purpose(v, trace), trace) for v in verdicts)
     verdicts = tuple(spoilt_for_good(v, trace) for v in verdicts)
     verdicts = tuple(mean_over_ranks(v, trace, settings, wider) for v in verdicts)
-    verdicts = tuple(skipped_without_update(v, trace) for v in verdicts)
+    verdicts = tuple(divided_above(skipped_without_update(v, trace), trace) for v in verdicts)
     own = (*copied_clip(trace, allowed), *bounds_another(trace, settings, allowed))
     verdicts = beside_a_lent_optimizer((*verdicts, *own), trace)
     if is_about_restoring(trace):

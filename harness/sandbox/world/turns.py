@@ -10,6 +10,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim import Optimizer
 
+from harness.domain.event import LENT_LOSS
 from harness.sandbox.batches.transitions import PARTS as MEMORY
 from harness.sandbox.world.answers import another_loss
 from harness.sandbox.world.lending import MOMENT, Lender
@@ -112,7 +113,8 @@ class Turns:
         )
         found = [what for what, is_wanted in supplied if is_wanted]
         extra = f", with {' and '.join(found)} each batch" if found else ""
-        return f"written for one batch: run for every batch of the loader{extra}"
+        above = f" {LENT_LOSS}" if "loss" in self._roles.values() else ""
+        return f"written for one batch{above}: run for every batch of the loader{extra}"
 
 
 class Windows:
