@@ -87,10 +87,16 @@ REST_IS_MEAN = (
 )
 """That the batches that are left over are averaged by their own number."""
 
+_LITTLE = r"[^.?!,]{0,20}"
+_IN_EACH_PASS = (
+    rf"\b(?:every|each|all)\b{_LITTLE}\b(?:samples?|examples?|batch(?:es)?)\b{_LITTLE}"
+    rf"\b(?:contribut\w*|used?|seen)\b{_LITTLE}\b(?:each|every|an|one|per) (?:epoch|pass)\b"
+)
 REST_USED = (
     rf"{_REST}[^.?!]{{0,80}}\b(?:used|stepped|update|not (?:be )?(?:lost|thrown|dropped|wasted))\b",
     rf"\b(?:use|step|keep)\b[^.?!]{{0,30}}{_REST}",
     r"\b(?:don't|do not) want to (?:drop|lose|waste|throw)\b",
+    _IN_EACH_PASS,
 )
 """That they reach the optimizer in their own pass."""
 

@@ -25,6 +25,7 @@ ASKS = {
     "rest_used": [
         "Make sure that the last few batches are used as well.",
         "There are 1030 rows and I don't want to drop any.",
+        "I do want every sample to contribute in every epoch.",
     ],
     "rest_is_mean": [
         "The left over batches should be an update, with the mean over those batches.",
@@ -50,6 +51,7 @@ def test_what_is_asked_for_is_read(wish, said):
         "len(loader) is a multiple of 4, the last window is a proper mean.",
         "The last window gets a bit less weight, that is fine.",
         "Drop the incomplete window at the end.",
+        "Every batch is used for an update, and every epoch has 60 of them.",
         "Adaptive clipping instead of the clip by the global norm.",
     ],
 )

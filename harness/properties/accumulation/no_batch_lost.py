@@ -18,13 +18,17 @@ Masked by: a number of batches that the window divides; a single pass over the d
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace, Update
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.accumulation.one_update_per_window import carried_over
+from harness.properties.accumulation.one_update_per_window import CLEARED, carried_over
 from harness.properties.evidence import preconditions
 from harness.properties.evidence.figures import count, number
-from harness.properties.evidence.windows import of_probe, ordinary, usual_size
+from harness.properties.evidence.windows import Window, of_probe, ordinary, usual_size
 from harness.properties.property import Property
 
 ID = "no-batch-lost"
+
+STEP_FOR_THE_REST = (
+    "Step for the rest as well, dividing by its own count, or say that it is dropped (drop_last)."
+)
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
@@ -61,8 +65,7 @@ def lost(probe: ProbeTrace) -> Verdict | None:
             "at the end of a pass, in a window that never filled up" if tail else "within the pass"
         )
         advice = (
-            "Step for the rest as well, dividing by its own count, or say that it is dropped "
-            "(drop_last)."
+            STEP_FOR_THE_REST
             if tail
             else (
                 "Do not clear gradients, skip or overwrite losses between their backward and the "
@@ -85,19 +88,36 @@ def of_unknown_batches(update: Update) -> bool:
 
 
 def carried(probe: ProbeTrace) -> Verdict | None:
-    """A fail when the tail of one pass was stepped together with batches of the next."""
+    """A fail when the tail of one pass was stepped together with batches of the next, or cleared before
+    these.
+    """
     usual = usual_size(probe)
     window = next((w for w in of_probe(probe) if carried_over(w, usual)), None)
     if window is None or usual == 1:  # where each batch has its update, no pass leaves a rest
         return None
     extra = window.update.window_size - usual
+    rest = f"In {window.where} {count(extra, 'micro-batch')} of the pass before"
+    if _were_cleared(window, extra):
+        said = f"{rest} had been cleared: they never reached the optimizer. {STEP_FOR_THE_REST}"
+    else:
+        said = (
+            f"{rest} came on top of {count(usual, 'new one')}: the tail leaked into the next pass and "
+            "is divided by the wrong count. Step for the rest at the end of the pass."
+        )
     return failed(
         ID,
-        f"In {window.where} {count(extra, 'micro-batch')} of the pass before came on top of "
-        f"{count(usual, 'new one')}: the tail leaked into the next pass and is divided by the wrong "
-        "count. Step for the rest at the end of the pass.",
+        said,
         number("micro-batches in the window", window.update.window_size, window.where),
         number("usual", usual, probe.probe),
+    )
+
+
+def _were_cleared(window: Window, extra: int) -> bool:
+    """Whether the first micro-batches of a window have no part in what its optimizer consumed."""
+    parts = [abs(m.coefficient) for m in window.own if m.coefficient is not None]
+    most = max(parts, default=0.0)
+    return len(parts) == window.update.window_size and all(
+        part <= CLEARED * most for part in parts[:extra]
     )
 
 
