@@ -49,7 +49,8 @@ WHOLE_NORM = (
 _APART = re.compile(
     r"\b(?:each|every|per)[- ](?:\w+ )?(?:layer|tensor|parameter|group|part|module|network|block)"
     r"|\bseparately\b|\badaptive\b|\bone layer\b"
-    r"|\binstead of\b[^.?!]{0,20}global|\bnot\b[^.?!]{0,20}\bglobal",
+    r"|\binstead of\b[^.?!]{0,20}global|\bnot\b[^.?!]{0,20}\bglobal"
+    r"|\bvalues?\b[^.?!]{0,40}\bor\b|\bor\b[^.?!]{0,40}\bvalues?\b",
     re.IGNORECASE,
 )
 

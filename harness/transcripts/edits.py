@@ -18,6 +18,7 @@ from harness.domain.file_edit import (
     Unshown,
     Write,
 )
+from harness.syntax import tree_of
 from harness.transcripts.evidence import told_by
 from harness.transcripts.patches import edits_of_patch, hunks_of
 from harness.transcripts.places import moved
@@ -75,12 +76,24 @@ def _viewed(tool: str, record: _Input, result: str) -> SeenWhole | Excerpt | Non
     if not (is_view or tool in ("read", "view", "read_file")):
         return None
     lines = _numbered(result, from_the_top=not part)
+    if not lines and not part and _is_a_program(_path(record), result):
+        return SeenWhole(path=_path(record), content=f"{result.rstrip()}\n")
     if not lines or (not part and len(lines) >= _PAGE):
         return None
     content = "".join(f"{line}\n" for line in lines)
     if part:
         return Excerpt(path=_path(record), lines=content, to_end=False)
     return SeenWhole(path=_path(record), content=content)
+
+
+def _is_a_program(path: str, result: str) -> bool:
+    """Whether a listing without numbers is all of a Python file: nothing else parses as one."""
+    if not path.endswith(".py") or not result.strip():
+        return False
+    try:
+        return bool(tree_of(result).body)
+    except SyntaxError:
+        return False
 
 
 def _maker(tool: str, record: _Input) -> Callable[[_Input], list[FileEdit]] | None:

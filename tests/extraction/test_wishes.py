@@ -17,6 +17,7 @@ ASKS = {
         "Please clip by the global norm, at 2.",
         "I would like global grad norm clipping.",
         "I need to clip the joint norm of both towers.",
+        "Limit the global gradient norm to 1.0.",
     ],
     "no_clip": [
         "I want to log the norm, no clipping please.",
@@ -53,6 +54,7 @@ def test_what_is_asked_for_is_read(wish, said):
         "Drop the incomplete window at the end.",
         "Every batch is used for an update, and every epoch has 60 of them.",
         "Adaptive clipping instead of the clip by the global norm.",
+        "Should I clip by the global norm or by value?",
     ],
 )
 def test_what_is_not_asked_for_is_not_read(said):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from operator import itemgetter
 
+from harness.domain.clip_call import clip_calls
 from harness.domain.scenario import Expectations
 from harness.domain.trace import BackwardSeen, MicroBatch, ProbeTrace, RankTrace, Trace, Update
 from harness.properties.evidence.figures import show_all
@@ -109,12 +110,21 @@ def full_of(probe: ProbeTrace) -> tuple[Window, ...]:
         and w.update.window_size == sizes[w.update.optimizers]
         and w.update.consumed_finite
         and not _has_run_away(w.update)
+        and not _overflowed_beside(w.update)
     )
 
 
 def _has_run_away(update: Update) -> bool:
     """Whether the square of its gradient is beyond single precision: any clip makes zeros of that."""
     return any(RUN_AWAY < m.expected_norm < math.inf for m in update.matches)
+
+
+def _overflowed_beside(update: Update) -> bool:
+    """Whether a scaled part that no step consumed was infinite: a clip of the whole made zeros of the
+    rest, and the optimizer of that part was skipped.
+    """
+    met = (call.returned for call in clip_calls(update))
+    return update.loss_scale > 1.0 and math.inf in met
 
 
 def _usual_sizes(probe: ProbeTrace) -> dict[tuple[int, ...], int]:

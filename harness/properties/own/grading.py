@@ -129,13 +129,15 @@ def as_the_message_asks(
     allowed: Sequence[PropertyRule],
 ) -> tuple[Verdict, ...]:
     """With the fail for what the message asks otherwise: targets that weigh differently, a rest that
-    does or is lost, a clip where it wants none. What its author means to fail stays allowed.
+    does or is lost, a clip where it wants none, or another one. What its author means to fail stays
+    allowed.
     """
     refused = (
         weighs_targets(trace)
         or part_of_its_mean(trace)
         or _lost(trace, settings)
         or _clipped(trace, settings)
+        or _by_value(trace, settings)
     )
     if refused is None or refused.property in {rule.id for rule in allowed}:
         return verdicts
@@ -159,6 +161,17 @@ def _clipped(trace: Trace, settings: OwnSettings) -> Verdict | None:
         f"{show(settings.clip.lowest)}: a norm is measured with a limit of infinity, or with "
         "torch.nn.utils.get_total_norm.",
         number("threshold", settings.clip.lowest),
+    )
+
+
+def _by_value(trace: Trace, settings: OwnSettings) -> Verdict | None:
+    if not trace.wishes.whole_norm or settings.clip is None or settings.clip.kind != "value":
+        return None
+    return failed(
+        CLIPPING[-1],
+        "The message asks for the norm of the whole gradient, and each entry of it is clipped by "
+        f"itself at {show(settings.clip.highest)}, which turns it as well: use clip_grad_norm_.",
+        number("largest entry that is left", settings.clip.highest),
     )
 
 
