@@ -28,6 +28,9 @@ MEAN = 1e-3
 FEWEST = 3
 """With fewer elements any value is a multiple, or a bound."""
 
+A_TRAINING = 3
+"""Updates of one optimizer that make a training of their own."""
+
 MOST_STATES, MOST_ELEMENTS = 400, 4096
 """What a mean is looked for in; of more a part."""
 
@@ -35,7 +38,8 @@ MOST_STATES, MOST_ELEMENTS = 400, 4096
 def unfollowed(run: RankRun) -> tuple[Unfollowed, ...]:
     """Each move of trained parameters that nothing known made; of a place the farthest one."""
     trained = {name for u in run.updates for name, g in u.gradients.items() if np.any(g)}
-    found = (_farthest(place, run, trained) for place in range(-1, len(run.updates)))
+    places = (place for place in range(-1, len(run.updates)) if not _begins_anew(place, run))
+    found = (_farthest(place, run, trained) for place in places)
     return tuple(move for move in found if move is not None)
 
 
@@ -80,6 +84,18 @@ def _farthest(place: int, run: RankRun, trained: set[str]) -> Unfollowed | None:
     away = {n: norm((b - a).ravel()) / (norm(a.ravel()) or 1.0) for n, (a, b) in rest.items()}
     name = max(away, key=lambda n: away[n])
     return Unfollowed(after=place, parameter=name, by=away[name])
+
+
+def _begins_anew(place: int, run: RankRun) -> bool:
+    """Whether another training begins behind an update, with another optimizer, and this one's is over:
+    a head is drawn anew for it, and what was trained so far is given.
+    """
+    so_far, later = run.updates[: place + 1], run.updates[place + 1 :]
+    if min(len(so_far), len(later)) < A_TRAINING:
+        return False
+    stepped, steps = ({s.optimizer for u in part for s in u.steps} for part in (so_far, later))
+    around = (*so_far[-A_TRAINING:], *later[:A_TRAINING])
+    return stepped.isdisjoint(steps) and len({s.optimizer for u in around for s in u.steps}) == 2
 
 
 def _ended(run: RankRun) -> bool:
