@@ -11,6 +11,11 @@ from tests.test_grade_alone import written
 
 PIECES = Path("tests/material/pieces")
 FAILS = {
+    "batch-norm-that-is-frozen-once-before-the-passes": "training-mode-kept",
+    "an-update-skipped-for-its-norm-and-never-cleared": "gradients-start-fresh",
+    "a-loop-shown-anew-beside-a-posted-schedule-of-micro-batches": "scheduler-per-update",
+    "a-whole-norm-asked-for-and-each-entry-clipped": "clip-global-norm",
+    "every-sample-asked-for-in-each-pass-and-a-rest-cleared": "no-batch-lost",
     "a-batch-that-is-cut-into-four-parts-that-add-up": "accumulation-equals-large-batch",
     "a-lightning-module-whose-schedule-of-updates-moves-once-a-pass": "scheduler-per-update",
     "a-model-of-its-own-whose-closure-never-clears": "gradients-start-fresh",
@@ -184,6 +189,7 @@ FAILS = {
     "a-rest-that-an-index-behind-the-end-was-to-step": "statements-take-effect",
 }
 LACKS = {
+    "a-loss-that-is-divided-above-or-not": "stands above what is shown",
     "a-step-that-is-shown-as-a-remark-on-a-lent-model": "shows no loss that goes backward",
     "ranks-with-unlike-numbers-of-batches-that-join": "after the last update",
     "weights-that-are-bounded-through-a-state-that-is-loaded": "something else than an optimizer moved",

@@ -22,8 +22,8 @@ NAME, OF_GRADIENTS = "spoiled", "spoiled gradients"
 
 def spoiled_probes(scenario: Scenario, program: str, window: int = 0) -> tuple[Probe, ...]:
     """The first probe with a NaN in what the model says to one batch, the last of its window, on rank
-    0 alone, and, for who asks of norms too, with infinite gradients of a finite loss there; none where
-    the program does not ask, or the scenario has such a batch itself.
+    0 alone, and, for who asks of norms or more than once, with infinite gradients of a finite loss
+    there; none where the program does not ask, or the scenario has such a batch itself.
 
     ``window``: how many batches an update gathers, where that is known.
     """
@@ -34,7 +34,7 @@ def spoiled_probes(scenario: Scenario, program: str, window: int = 0) -> tuple[P
     usual = scenario.workload_of(first).parameters
     at = {"at": (window or usual.accumulation_steps) - 1, "every": usual.batches, "rank": 0}
     bad = [(NAME, OnePass(**at, row="nan"))]
-    if ASKS_LATER.search(program):
+    if ASKS_LATER.search(program) or len(ASKS.findall(program)) > 1:
         bad.append((OF_GRADIENTS, OnePass(**at, times=math.inf)))
     return tuple(
         first.model_copy(

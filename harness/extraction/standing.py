@@ -127,7 +127,7 @@ def changes(sentence: str, name: str) -> bool:
         rf"{_VERB}[^`]*{quoted}",
         rf"{_VERB}.*\b{within}{quoted}",
         rf"^\W*{within}{quoted}.*{_VERB}",
-        rf"{quoted}[^`]*?\b(?:should|must|needs?|has to|no longer)\b",
+        rf"{quoted}[^`]*?\b(?<!as it )(?<!as they )(?:should|must|needs?|has to|no longer)\b",
     )
     flat = " ".join(sentence.split())
     return not _KEEPS.search(flat) and any(re.search(pattern, flat) for pattern in patterns)

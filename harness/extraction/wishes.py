@@ -73,7 +73,7 @@ _REST = (
 )
 _NO_MATTER = re.compile(
     rf"{_REST}[^?!]{{0,120}}\b(?:doesn't matter|does not matter|is fine|don't care|ok\b|whatever)"
-    r"|(?<!n't a )(?<!not a )\bmultiple of\b|(?<!not )(?<!n't )\bdivisible\b"
+    r"|(?<!n't a )(?<!not a )(?<!no )\bmultiple of\b|(?<!not )(?<!n't )\bdivisible\b"
     r"|\bdrop\w*\b[^.?!]{0,20}(?:last|trailing|incomplete|rest|tail)",
     re.IGNORECASE,
 )
