@@ -413,3 +413,15 @@ def test_a_package_that_several_distributions_share_is_nobodys_to_import(tmp_pat
     said = "No module named 'shared_of_many.exporter'"
     asked = "from shared_of_many.exporter import Exporter"
     assert told(asked, "ModuleNotFoundError", said, 1) is None
+
+
+def test_what_is_loaded_in_a_process_is_nothing_of_the_pages():
+    text = "import sys\nassert 'torch' not in sys.modules"
+    assert told(text, "AssertionError", "", 2) is None
+
+
+def test_a_name_that_an_absent_package_is_asked_for_is_no_missing_name():
+    """What stands in under that name is torch's."""
+    text = "from absent_package.gluon import nn\nnet = nn.HybridSequential()"
+    said = "module 'torch.nn' has no attribute 'HybridSequential'"
+    assert told(text, "AttributeError", said, 2) is None

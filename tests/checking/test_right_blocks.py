@@ -7,6 +7,12 @@ import pytest
 from tests.sampling import asked
 
 BLOCKS = {
+    "a step whose loss stands above": """
+        loss.backward()
+        if (step + 1) % args.accumulation_steps == 0:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), args.grad_clip)
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)""",
     "what a call returns is called": """
         from collections import namedtuple
         options = namedtuple("Options", ["loss", "acc"])(loss={"a": 1}, acc={"a": 2})""",

@@ -5,7 +5,7 @@ import pytest
 from harness.domain.file_edit import Append, Delete, Unshown, Write
 from harness.domain.transcript import Message, ToolCall, Transcript
 from harness.transcripts import files_after
-from harness.transcripts.edits import edits_of_call
+from harness.transcripts.edits import edits_of_call, told_by_call
 
 
 def _after(*calls):
@@ -132,3 +132,14 @@ def test_a_text_editor_inserts_after_a_line():
     insert = (name, {"command": "insert", "path": "a", "insert_line": 1, "insert_text": "x"})
 
     assert _after(create, insert) == {"/r/a": "1\nx\n2\n"}
+
+
+@pytest.mark.parametrize(
+    ("listed", "known"),
+    [("x = 1\n", "x = 1\n"), ("x = 1", "x = 1\n"), ("1\tx = 1\n", "x = 1\n"), ("x = (\n", None)],
+)
+def test_a_listing_without_numbers_is_a_python_file_where_it_parses(listed, known):
+    """What is cut off, or stands beside words of the tool, does not."""
+    told = told_by_call("read_file", {"path": "a.py"}, listed)
+
+    assert [seen.content for seen in told] == ([known] if known else [])
