@@ -230,6 +230,8 @@ class OptimizerStep(Record):
     """Whether the program built this optimizer itself instead of being given it."""
     default_rate: float | None = None
     """The learning rate that it was built with, for groups that bring none of their own."""
+    named_norms: tuple[tuple[Said, float], ...] = Field(default=(), max_length=8)
+    """What the program calls a norm where it steps, by name: a number that it logs."""
 
 
 class ByHand(Record):

@@ -231,6 +231,8 @@ class Update(Record):
     """
     began_clear: bool = False
     """Whether a backward of the window left exactly what it added: nothing older was there then."""
+    named_norms: tuple[tuple[str, float], ...] = ()
+    """What the program calls a norm where it steps, by name."""
     clip_calls: tuple[str, ...]
     """Clipping calls in its window: the number of gradients, the threshold and the result of each.
     They explain a verdict; values decide it.

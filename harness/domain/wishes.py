@@ -12,6 +12,10 @@ class Wishes(Record):
     """Whether the norm that is clipped is to be that of the whole gradient."""
     no_clip: bool = False
     """Whether gradients are to be looked at and not clipped."""
+    norm_logged: bool = False
+    """Whether the norm of the gradient is to be looked at."""
+    norm_before_clip: bool = False
+    """Whether the norm is wanted that gradients have before they are clipped."""
     rest_used: bool = False
     """Whether the batches that are left over at the end of a pass are to be used, in that pass."""
     rest_is_mean: bool = False

@@ -65,6 +65,18 @@ NO_CLIP = (
 )
 """That gradients are looked at and not changed."""
 
+NORM_LOGGED = (
+    rf"\b(?:{_WATCH}|print|track)\w*\b[^.?!;]{{0,80}}\bnorms?\b",
+    rf"\bnorms?\b[^.?!;]{{0,60}}\b(?:{_WATCH}|print|track)(?:ed|ged)\b",
+)
+"""That it is to be looked at."""
+
+NORM_BEFORE_CLIP = (
+    r"\bnorms?\b[^.?!;]{0,40}\b(?:before (?:the |any |it is )?clip\w*|pre-?clip\w*|unclipped)",
+    r"\b(?:pre-?clip\w*|unclipped|before (?:the )?clip\w*)[^.?!;]{0,30}\bnorms?\b",
+)
+"""That the norm is wanted that gradients have before a clip."""
+
 _REST = (
     r"\b(?:left[ -]?overs?|remainder|rest(?= at the end| of the (?:epoch|batches|loader)| should)"
     r"|(?:are|is) left(?= (?:at|over|behind))"
@@ -109,6 +121,8 @@ def wishes_of(question: str) -> Wishes:
         each_target=_says(EACH_TARGET, said) or _is_to_be_one_batch(said),
         whole_norm=_says(WHOLE_NORM, said) and not _APART.search(said),
         no_clip=_says(NO_CLIP, said),
+        norm_logged=_says(NORM_LOGGED, said),
+        norm_before_clip=_says(NORM_BEFORE_CLIP, said),
         rest_used=_says(REST_USED, said) and not _NO_MATTER.search(said),
         rest_is_mean=_says(REST_IS_MEAN, said) and not _NO_MATTER.search(said),
     )

@@ -96,6 +96,7 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         scheduled_early=update.scheduled_early,
         scheduled_ahead=update.scheduled_ahead,
         scheduled_for=update.scheduled_for,
+        named_norms=tuple(norm for step in update.steps for norm in step.named_norms),
         clip_calls=tuple(_told(c) for c in update.clips),
         frozen=_frozen(own),
         story=event_lines(view.run, index),

@@ -1,6 +1,6 @@
 """The grade of a program without a scenario."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from harness.domain.event import MADE_TO_FIT, STEPPED_FOR_IT, TRAINED_FOR_IT
 from harness.domain.grade import Grade, write_grade
@@ -20,6 +20,7 @@ from harness.properties.own.hand_clips import INACTIVE, bounds_another, by_desig
 from harness.properties.own.idle import where_reached
 from harness.properties.own.lacking import lacking
 from harness.properties.own.lent_losses import divided_above
+from harness.properties.own.named_norms import misnamed_norm
 from harness.properties.own.over_ranks import mean_over_ranks
 from harness.properties.own.reading import own_settings
 from harness.properties.own.rules import CLIPPING, is_ruined, rules
@@ -67,8 +68,8 @@ def own_grade(
     verdicts = tuple(spoilt_for_good(v, trace) for v in verdicts)
     verdicts = tuple(mean_over_ranks(v, trace, settings, wider) for v in verdicts)
     verdicts = tuple(divided_above(skipped_without_update(v, trace), trace) for v in verdicts)
-    own = (*copied_clip(trace, allowed), *bounds_another(trace, settings, allowed))
-    verdicts = beside_a_lent_optimizer((*verdicts, *own), trace)
+    found = _beside_the_rules(trace, settings, allowed)
+    verdicts = beside_a_lent_optimizer((*verdicts, *found), trace)
     if is_about_restoring(trace):
         verdicts = tuple(map(_not_shown, verdicts))
     if lent_its_step(trace):
@@ -84,6 +85,15 @@ def own_grade(
     if any(v.sentence == BUILT_WHEN for v in verdicts):
         reason = BUILT_WHEN
     return grade.model_copy(update={"reason": reason})
+
+
+def _beside_the_rules(
+    trace: Trace, settings: OwnSettings, allowed: Sequence[PropertyRule]
+) -> Iterator[Verdict]:
+    """Fails that no setting asks for."""
+    yield from copied_clip(trace, allowed)
+    yield from bounds_another(trace, settings, allowed)
+    yield from misnamed_norm(trace, allowed)
 
 
 def _without_schedule(allowed: Sequence[PropertyRule], trace: Trace) -> Sequence[PropertyRule]:

@@ -1,5 +1,6 @@
 """The numbers that a program has at hand where it changes parameters: its rate is one of them."""
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from types import FrameType
@@ -8,7 +9,14 @@ from typing import Any
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from harness.sandbox.batches.callers import FILENAME
+from harness.sandbox.batches.callers import FILENAME, frame_of_the_program
+
+NORM = re.compile(r"(?:.*_)?(?:g|grad)?_?norms?(?:_.*)?", re.IGNORECASE)
+OF_A_PART = re.compile(
+    r"max|clip|lim|thr|type|weight|param|av|mean|med|ema|layer|batch|old|prev|last|run",
+    re.IGNORECASE,
+)
+"""How a program calls the norm of its gradient; and its bound, norms of parts, and of many updates."""
 
 SETTINGS = frozenset({"argparse", "types", "omegaconf.dictconfig"})
 """Modules whose objects a program keeps its settings in, beside classes of its own."""
@@ -18,6 +26,7 @@ NamedNumber = tuple[str, float]
 
 MOST = 200
 """Numbers that are kept."""
+FEW = 8
 _DEEP = 3
 _WIDE = 30
 
@@ -35,6 +44,14 @@ def numbers_around(frame: FrameType | None) -> tuple[NamedNumber, ...]:
     if module:
         found |= dict.fromkeys(_Seeing(module["__name__"]).within(module, _DEEP))
     return tuple(found)[:MOST]
+
+
+def norms_named() -> tuple[NamedNumber, ...]:
+    """What the function of the program that is running calls the norm of its gradient."""
+    frame = frame_of_the_program()
+    names = frame.f_locals if frame is not None else {}
+    norms = ((n, v) for n, v in names.items() if NORM.fullmatch(n) and not OF_A_PART.search(n))
+    return tuple((n, number) for n, v in norms if (number := _number(v)) is not None)[:FEW]
 
 
 class _Seeing:

@@ -15,6 +15,7 @@ from torch.optim import Optimizer
 
 from harness.domain.event import OptimizerStep, ParameterGroup
 from harness.sandbox.recorder.memories import Memories
+from harness.sandbox.recorder.numbers import norms_named
 from harness.sandbox.recorder.rates import rates_of
 from harness.sandbox.recorder.tape import Blob, Tape, dense
 
@@ -176,6 +177,7 @@ class Steps:
             fused_skip=pending.fused_skip,
             closures=pending.closures,
             default_rate=_rate_of(optimizer),
+            named_norms=norms_named(),
             own=not any(optimizer is given for given in self.given),
         )
         self._last |= dict.fromkeys(names, self._numbers[optimizer])
