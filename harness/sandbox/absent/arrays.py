@@ -175,9 +175,10 @@ def by_name(name: str, *, mapped: bool = False, alone: bool = False, row: int = 
 
 
 def _said(name: str) -> tuple[int, ...] | None:
-    """The shape that the program's own texts tell of it."""
-    names = (re.escape(one) for one in (name, name.rstrip("0123456789")))
-    found = re.search(SAID.format(*names), _texts)
+    """The shape that the program's own texts tell of it, or of another part of the same data."""
+    alike = (name, *(re.sub(r"train|test|valid|val|dev", part, name) for part in ("train", "val")))
+    tried = ((re.escape(one), re.escape(one.rstrip("0123456789"))) for one in alike)
+    found = next((m for one in tried if (m := re.search(SAID.format(*one), _texts))), None)
     if found is None:
         return None
     sides = re.findall(r"\b(?:[A-Z]|\d+)\b", found["shape"])

@@ -61,6 +61,11 @@ LENT = "lent"
 
 _source = ""
 _known: dict[str, str] = {}
+FOLDERS_IN_FULL, FEWER = 3, 96
+"""How many folders hold as many files as a data set, and how many the others: there is room for some
+16,000.
+"""
+
 _made: set[Path] = set()
 _sought: list[str] = []
 """What a program looked for inside of files that were lent."""
@@ -186,6 +191,8 @@ def _lent_folder(folder: Path, elsewhere: Path, pattern: tuple[str, ...]) -> Pat
 
 def _most(folder: Path, *, holds: bool) -> int:
     """How many files a folder has at most. ``holds``: whether each holds many samples."""
+    if len(_made) > FOLDERS_IN_FULL:
+        return FEWER
     return SHARDS if holds else TRAIN // FOLDERS + 1 if OF_A_CLASS.fullmatch(folder.name) else TRAIN
 
 

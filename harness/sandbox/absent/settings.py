@@ -1,7 +1,9 @@
 """Values by name, for settings that the program asks for and nobody gives."""
 
 import ast
+import os
 import re
+import types
 from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -62,6 +64,8 @@ VALUES: tuple[tuple[str, Any], ...] = (
 
 _COMPILED = tuple((re.compile(pattern), value) for pattern, value in VALUES)
 _UNKNOWN = object()
+_spread: list["AbsentSettings"] = []
+"""Settings that are not here and whose names were asked for, as by ``**settings``."""
 
 
 def value_of(name: str, kind: type | None = None) -> Any:
@@ -117,6 +121,42 @@ def _of_kind(found: Any, kind: type, name: str) -> Any:
     if fits and not (isinstance(found, bool) and kind is not bool):
         return kind(found) if not (kind is int and isinstance(found, float)) else max(1, int(found))
     return {int: 1, float: 0.1, str: name, bool: False}[kind]
+
+
+VARIABLE = "environment "
+"""What begins the names under which it is handed on which variables a program takes for granted."""
+
+
+def learned(error: BaseException) -> tuple[str, str] | None:
+    """The variable of the environment that ended a program, and its value by its name."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    asked = trace is not None and trace.tb_frame.f_globals.get("__name__") == "os"
+    if not asked or not isinstance(error, KeyError) or not error.args:
+        return None
+    found = known_value(str(error.args[0]))
+    return f"{VARIABLE}{error.args[0]}", "data" if found is _UNKNOWN else str(found)
+
+
+def install(known: Mapping[str, str]) -> None:
+    """Set the variables that first runs asked for, and let namespaces be made of settings."""
+    for name, value in known.items():
+        if name.startswith(VARIABLE):
+            os.environ[name.removeprefix(VARIABLE)] = value
+            lend(f"{name.removeprefix(VARIABLE)} = {value!r}: a variable that nobody sets")
+    setattr(types, "SimpleNamespace", LentNamespace)  # noqa: B010 - mypy refuses to assign
+
+
+class LentNamespace(types.SimpleNamespace):
+    """A namespace; what is made of settings that are not here has them."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not _spread:
+            raise AttributeError(f"{types.SimpleNamespace.__name__!r} has no attribute {name!r}")
+        found = _spread[-1][name]
+        setattr(self, name, found)
+        return found
 
 
 class Word(str):  # noqa: SLOT000 - one that remembers
@@ -187,6 +227,11 @@ class AbsentSettings(dict[str, Any]):
 
     def __iter__(self) -> Iterator[str]:
         return super().__iter__()
+
+    def keys(self) -> Any:
+        """Of those that are known; what it is spread into may ask for more."""
+        _spread.append(self)
+        return super().keys()
 
     def _used(self, *_: Any) -> Any:
         name = self._path.rstrip(".") or "it"

@@ -1,6 +1,7 @@
-"""Sounds that are not here: a second of noise for each that a program reads with ``wave``."""
+"""Sounds that are not here: a second of noise for each that a program reads with ``wave`` or scipy."""
 
 import functools
+import importlib
 import io
 import os
 import re
@@ -24,6 +25,9 @@ def install(shown: ShownByProgram) -> None:
     """Patch what reads sounds, where the program does."""
     if READS.search(shown.source):
         setattr(wave, "open", _reading(wave.open))  # noqa: B010 - mypy refuses to assign
+    if "wavfile" in shown.source:
+        library: Any = importlib.import_module("scipy.io.wavfile")
+        library.read = _decoding(library.read)
 
 
 def samples(name: str) -> "np.ndarray[Any, Any]":
@@ -43,10 +47,27 @@ def _reading(original: Callable[..., Any]) -> Callable[..., Any]:
     return read
 
 
+def _decoding(original: Callable[..., Any]) -> Callable[..., Any]:
+    """``scipy.io.wavfile.read``."""
+
+    @functools.wraps(original)
+    def read(file: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(file, str | os.PathLike) or is_whole(file):
+            return original(file, *args, **kwargs)
+        return RATE, _steps(samples(os.path.basename(os.fspath(file))))
+
+    return read
+
+
+def _steps(sound: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+    """In whole numbers of 16 bits."""
+    return (sound * 9000).astype(np.int16)
+
+
 def _noise(name: str) -> bytes:
     """A file of a sound, by its name the same each time."""
     found = io.BytesIO()
     with wave.Wave_write(found) as writer:
         writer.setparams((1, 2, RATE, RATE, "NONE", "not compressed"))
-        writer.writeframes((samples(name) * 9000).astype(np.int16).tobytes())
+        writer.writeframes(_steps(samples(name)).tobytes())
     return found.getvalue()

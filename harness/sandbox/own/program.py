@@ -5,8 +5,9 @@ import contextlib
 import functools
 import io
 import os
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -23,6 +24,7 @@ from harness.sandbox.absent import (
     missing,
     pictures,
     present,
+    settings,
     sounds,
     tables,
 )  # fmt: skip
@@ -93,7 +95,7 @@ def prepare(
     shown = ShownByProgram.of(everything, order.known)
     _lend(shown, own)
     install_frameworks(everything, world_size)
-    sys.argv = CommandLine(["candidate.py", *packed.arguments])
+    sys.argv = CommandLine(["candidate.py", *packed.arguments, *_as_used(shown.known)])
     _environment(module, rank, world_size, shown)
     notes += present.lay(order.files)
     files.install(shown)
@@ -180,6 +182,7 @@ def _what_is_missing(patience: Patience) -> Iterator[None]:
     except SystemExit as error:
         ended = type(error) is SystemExit and error.code
         found = (files.learned(error) or arguments.learned(error)) if ended else None
+        found = found or _usage(error)
         if found is None:
             raise
         raise NameScouted(*found) from error
@@ -192,9 +195,31 @@ def _what_is_missing(patience: Patience) -> Iterator[None]:
         raise NameScouted(*shown)
 
 
+USED_AS = "command line"
+"""Under this name it is known which words a program says that it is started with."""
+
+OF_FILES = re.compile(r"(?<![\w.])[\w/-]+\.(?!py\b)[a-z]\w*")
+"""Names of files in what a program says of its use."""
+
+
+def _usage(error: SystemExit) -> tuple[str, str] | None:
+    """The files that a program asks for as it ends, where it was started without any word."""
+    said = error.code if isinstance(error.code, str) else ""
+    words = OF_FILES.findall(said.partition("[")[0]) if "usage" in said.lower() else []
+    return (USED_AS, " ".join(words)) if words and len(sys.argv) == 1 else None
+
+
+def _as_used(known: Mapping[str, str]) -> list[str]:
+    words = known.get(USED_AS, "").split()
+    for word in words:
+        lend(f"{word}: a word of its command line, as it says itself")
+    return words
+
+
 def _said_of(error: Exception) -> BaseException | None:
     """What is to be said instead; ``None``: nothing."""
-    if isinstance(error, FileNotFoundError | Unbound) and (shown := files.learned(error)):
+    absent = isinstance(error, FileNotFoundError | Unbound)
+    if shown := (files.learned(error) if absent else settings.learned(error)):
         return NameScouted(*shown)
     if isinstance(error, OSError) and (said := _of_a_file(error)):
         return said
@@ -247,6 +272,7 @@ def _environment(module: ModuleType, rank: int, world_size: int, shown: ShownByP
     removed.install()
     install_progress()
     checkpoints.install()
+    settings.install(shown.known)
 
 
 def _batches(tree: ast.Module) -> int | None:
