@@ -662,3 +662,70 @@ def test_a_file_that_is_not_here_is_opened_in_any_way(see, origin):
     model, batch = "nn.Linear(4, 2)", "torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
 
     assert see(program + TRAIN.format(model=model, batch=batch)).windows == [1] * 4
+
+
+def test_a_variable_that_a_program_takes_for_granted_is_a_folder_or_a_number(see):
+    program = """
+import os, torch
+assert os.environ["DATA_ROOT"] == "data"
+net = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=float(os.environ["LEARNING_RATE"]))
+for batch in torch.randn(4, 3, 2):
+    optimizer.zero_grad()
+    net(batch).sum().backward()
+    optimizer.step()
+"""
+    seen = see(program)
+
+    assert seen.windows == [1] * 4
+    assert "DATA_ROOT = 'data': a variable that nobody sets" in seen.lent
+
+
+def test_a_program_that_tells_its_use_and_ends_is_started_so(see):
+    program = """
+import sys
+if len(sys.argv) < 2:
+    sys.exit("Usage: train.py tickets.jsonl [model.pt]")
+assert sys.argv[1:] == ["tickets.jsonl"]
+"""
+    model, batch = "nn.Linear(4, 2)", "torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
+
+    assert see(program + TRAIN.format(model=model, batch=batch)).windows == [1] * 4
+
+
+def test_a_namespace_that_is_made_of_settings_has_them(see):
+    program = """
+import yaml
+from types import SimpleNamespace
+settings = SimpleNamespace(**yaml.safe_load(open("train.yaml")))
+assert settings.batch_size > 0 and settings.seed == 0
+assert not hasattr(settings, "__html__")
+"""
+    model, batch = "nn.Linear(4, 2)", "torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
+
+    assert see(program + TRAIN.format(model=model, batch=batch)).windows == [1] * 4
+
+
+def test_sounds_of_many_folders_are_read_by_scipy(see):
+    program = """
+from pathlib import Path
+from scipy.io import wavfile
+found = [p for part in ("a", "b", "c") for word in ("up", "down", "left") for p in Path(part, word).glob("*.wav")]
+rate, sound = wavfile.read(found[-1])
+assert rate == len(sound) == 16_000 and sound.dtype == "int16"
+"""
+    model, batch = "nn.Linear(4, 2)", "torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
+
+    assert see(program + TRAIN.format(model=model, batch=batch)).windows == [1] * 4
+
+
+def test_one_part_of_an_archive_has_the_shape_that_is_told_of_another(see):
+    program = '''
+"""digits.npz: x_train (N, 28, 28) uint8, y_train, x_test, y_test"""
+import numpy as np
+with np.load("digits.npz") as held:
+    assert held["x_test"].shape[1:] == held["x_train"].shape[1:] == (28, 28)
+'''
+    model, batch = "nn.Linear(4, 2)", "torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
+
+    assert see(program + TRAIN.format(model=model, batch=batch)).windows == [1] * 4
