@@ -118,7 +118,9 @@ def of_an_attack(window: Window) -> bool:
     """Whether gradients of passes that were made for an input were consumed with those of one that
     was not. What went through no model, as a loss of cached embeddings does, attacks none.
     """
-    known = [m for m in window.own if m.coefficient is None or m.coefficient > KEPT]
+    told = any(m.coefficient is not None for m in window.own)  # then the others went elsewhere
+    kept = (KEPT + 1.0 if m.coefficient is None and not told else m.coefficient for m in window.own)
+    known = [m for m, part in zip(window.own, kept, strict=True) if (part or 0.0) > KEPT]
     ends = bool(known) and not known[-1].at_input
     attacks = any(m.at_input and m.forward >= 0 for m in known)
     return ends and window.update.window_size > 1 and attacks

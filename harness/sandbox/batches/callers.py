@@ -23,16 +23,18 @@ def unpacked_into(depth: int) -> int | None:
 
 
 def frame_of_the_program(start: int = 1) -> FrameType | None:
-    """The innermost frame of the program's own code that is under way."""
+    """The innermost frame of the program's own code that is under way, in whichever of its files."""
     frame: FrameType | None = sys._getframe(start)
-    while frame is not None and frame.f_code.co_filename != FILENAME:
+    while frame is not None and not frame.f_code.co_filename.startswith(FILENAME):
         frame = frame.f_back
     return frame
 
 
 def line_of_program() -> int | None:
-    """The line of the program that is under way, from 1; ``None`` where a library of its own is."""
+    """The line of the program's first file that is under way, from 1; ``None`` where none is."""
     frame = frame_of_the_program(2)
+    while frame is not None and frame.f_code.co_filename != FILENAME:
+        frame = frame.f_back
     return frame.f_lineno if frame is not None else None
 
 

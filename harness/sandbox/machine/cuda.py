@@ -1,5 +1,6 @@
 """``torch.cuda`` on a machine without one: streams do nothing, events read the CPU's clock."""
 
+import collections
 import contextlib
 import time
 from collections.abc import Callable
@@ -118,7 +119,7 @@ def _answers() -> dict[str, Callable[..., Any]]:
         "get_device_capability": lambda *_: (8, 0),
         "mem_get_info": lambda *_: (MEMORY, MEMORY),
         "memory_summary": lambda *_, **__: "",
-        "memory_stats": lambda *_: {},
+        "memory_stats": lambda *_, **__: collections.Counter(),
         "get_rng_state": lambda *_: torch.get_rng_state(),
         "get_rng_state_all": lambda: [torch.get_rng_state()],
         **dict.fromkeys(("current_stream", "default_stream"), IdleStream),

@@ -82,7 +82,8 @@ class Shortening:
 
         def passed(self: Any) -> Any:
             shortening._patience.began(self)
-            return shortening._handed(islice(iterate(self), vars(self).get("_most")))
+            turns = shortening._handed(islice(iterate(self), vars(self).get("_most")))
+            return CountedTurns(turns, self)
 
         setattr(DataLoader, "__init__", made)  # noqa: B010 - mypy refuses to assign
         setattr(DataLoader, "__iter__", passed)  # noqa: B010 - mypy refuses to assign
@@ -126,6 +127,23 @@ class Shortening:
             vars(loader)["batch_sampler"] = FirstOfSampler(loader.batch_sampler, kept)
         else:
             vars(loader)["sampler"] = FirstOfSampler(loader.sampler, kept)
+
+
+class CountedTurns:
+    """The batches of a pass, which are as many as its loader has: ``len(iter(loader))``."""
+
+    def __init__(self, turns: Iterator[Any], loader: Any) -> None:
+        self._turns, self._loader = turns, loader
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        """The next batch."""
+        return next(self._turns)
+
+    def __len__(self) -> int:
+        return len(self._loader)
 
 
 class FirstOfSampler:
