@@ -729,3 +729,35 @@ with np.load("digits.npz") as held:
     model, batch = "nn.Linear(4, 2)", "torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
 
     assert see(program + TRAIN.format(model=model, batch=batch)).windows == [1] * 4
+
+
+def test_rows_are_split_scaled_and_known_where_scikit_learn_is_not_here(see):
+    program = """
+import numpy as np
+from sklearn import datasets
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import LabelEncoder, StandardScaler
+rows, target = datasets.load_digits(return_X_y=True)
+some, others, mine, theirs = train_test_split(rows, list(target), test_size=0.25, random_state=1)
+assert len(others) == round(len(rows) / 4) and len(some) == len(mine) == len(rows) - len(others)
+scaled = StandardScaler().fit(some).transform(some)
+assert np.allclose(scaled.mean(0), 0.0) and np.allclose(scaled.std(0), 1.0)
+assert list(LabelEncoder().fit_transform(["b", "a", "b"])) == [1, 0, 1]
+assert 0.0 < accuracy_score(mine, mine) <= 1.0
+"""
+    model, batch = "nn.Linear(4, 2)", "torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
+
+    assert see(program + TRAIN.format(model=model, batch=batch)).windows == [1] * 4
+
+
+def test_a_pass_has_as_many_batches_as_its_loader(see):
+    program = """
+import torch
+turns = iter(torch.utils.data.DataLoader(torch.arange(12), batch_size=4))
+assert len(turns) == 3 and len(next(turns)) == 4
+assert torch.cuda.memory_stats()["allocated_bytes.all.current"] == 0
+"""
+    model, batch = "nn.Linear(4, 2)", "torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
+
+    assert see(program + TRAIN.format(model=model, batch=batch)).windows == [1] * 4

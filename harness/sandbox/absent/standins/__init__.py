@@ -23,6 +23,7 @@ MODULES: dict[str, str] = {
     "gymnasium": "gymnasium",
     "requests": "requests",
     "tiktoken": "tiktoken",
+    "sklearn": "sklearn",
 }
 """Top-level packages, each with the module of this folder that stands in for it."""
 
