@@ -47,6 +47,7 @@ def is_ruined(trace: Trace) -> bool:
 
 def _required(settings: OwnSettings) -> tuple[str, ...]:
     clips = settings.clip is not None and settings.clip.is_global
+    several = settings.ranks > 1 and settings.accumulates
     return (
         "gradients-start-fresh",
         "training-mode-kept",
@@ -57,5 +58,5 @@ def _required(settings: OwnSettings) -> tuple[str, ...]:
         *(("scheduler-per-update",) if settings.schedule else ()),
         *(("resume-goes-on",) if settings.resumes else ()),
         *(("ranks-agree",) if settings.ranks > 1 else ()),
-        *(("single-allreduce",) if settings.ranks > 1 and settings.syncs_once else ()),
+        *(("single-allreduce",) if several and settings.syncs_once else ()),
     )

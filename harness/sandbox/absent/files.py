@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from math import prod
 from pathlib import Path
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -216,12 +216,17 @@ def _asking(original: Callable[..., bool]) -> Callable[..., bool]:
 def _is_the_programs_own(error: BaseException) -> bool:
     """Whether a line of the program raised it on purpose."""
     trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
+    while trace is not None and trace.tb_next is not None and not _is_exit(trace.tb_next):
         trace = trace.tb_next
     if trace is None or not trace.tb_frame.f_code.co_filename.startswith(PROGRAM):
         return False
     raised = dis.opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]] == "RAISE_VARARGS"
     return raised or isinstance(error, SystemExit)
+
+
+def _is_exit(trace: TracebackType) -> bool:
+    """Whether it is ``exit()``, which the program called."""
+    return trace.tb_frame.f_globals.get("__name__") == "_sitebuiltins"
 
 
 def _opening(original: Callable[..., Any], *, packed: bool = False) -> Callable[..., Any]:

@@ -180,7 +180,7 @@ def _what_is_missing(patience: Patience) -> Iterator[None]:
     try:
         yield
     except SystemExit as error:
-        ended = type(error) is SystemExit and error.code
+        ended = type(error) is SystemExit and (error.code or not patience.updates)
         found = (files.learned(error) or arguments.learned(error)) if ended else None
         found = found or _usage(error)
         if found is None:

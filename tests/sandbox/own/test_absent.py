@@ -761,3 +761,17 @@ assert torch.cuda.memory_stats()["allocated_bytes.all.current"] == 0
     model, batch = "nn.Linear(4, 2)", "torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
 
     assert see(program + TRAIN.format(model=model, batch=batch)).windows == [1] * 4
+
+
+@pytest.mark.parametrize("ends", ["exit()", "raise SystemExit", "sys.exit(0)"])
+def test_a_file_without_which_a_program_ends_is_there(see, ends):
+    program = f"""
+import os, sys
+if not os.path.exists("corpus.txt"):
+    print("get it first")
+    {ends}
+assert open("corpus.txt").read()
+"""
+    model, batch = "nn.Linear(4, 2)", "torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
+
+    assert see(program + TRAIN.format(model=model, batch=batch)).windows == [1] * 4
