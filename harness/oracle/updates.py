@@ -59,7 +59,6 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
     known = own or [x for _, _, x in _listed(index, view)]  # stepped again: the same gradient
     names = {n for x in known for n in x.gradient.names if stepped is None or n in stepped}
     together = [x for of_rank in view.windows if index < len(of_rank) for x in of_rank[index]]
-    compared = _compare(index, view, names, together)
     return Update(
         index=index,
         trains=view.trains,
@@ -100,7 +99,7 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         clip_calls=tuple(_told(c) for c in update.clips),
         frozen=_frozen(own),
         story=event_lines(view.run, index),
-        **compared._asdict(),
+        **_compare(index, view, names, together)._asdict(),
     )
 
 
