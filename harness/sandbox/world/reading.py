@@ -57,21 +57,11 @@ def wanted(function: Function, *, bound: bool) -> list[ast.arg]:
 
 def optional(function: Function, default: int | None = None) -> list[ast.arg]:
     """Parameters whose default is ``None``, or the number given."""
-    return [p for p, value in _defaults(function) if repr(value) == repr(default)]
-
-
-def with_numbers(function: Function) -> list[ast.arg]:
-    """Parameters whose default is a whole number."""
-    return [p for p, value in _defaults(function) if type(value) is int]
-
-
-def _defaults(function: Function) -> list[tuple[ast.arg, object]]:
-    """Parameters that have a constant for a default, with that."""
     a = function.args
     places = [*a.posonlyargs, *a.args]
     pairs = [*zip(places[len(places) - len(a.defaults) :], a.defaults, strict=True)]
     pairs += [(k, d) for k, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d is not None]
-    return [(p, d.value) for p, d in pairs if isinstance(d, ast.Constant)]
+    return [p for p, d in pairs if isinstance(d, ast.Constant) and repr(d.value) == repr(default)]
 
 
 @dataclass(slots=True)

@@ -12,13 +12,7 @@ from torch import nn
 from harness.sandbox.batches.loaders import Loader
 from harness.sandbox.unbound import Unbound
 from harness.sandbox.world.lending import LATE, MOMENT, Lender
-from harness.sandbox.world.reading import (
-    Function,
-    UncalledFunction,
-    optional,
-    wanted,
-    with_numbers,
-)  # fmt: skip
+from harness.sandbox.world.reading import Function, UncalledFunction, optional, wanted
 from harness.sandbox.world.spies import Spy
 from harness.sandbox.world.turns import OF_A_TURN, Turns
 from harness.sandbox.world.updates import UpdateReading
@@ -30,9 +24,6 @@ ESSENTIAL = frozenset({
 })  # fmt: skip
 """Roles that get an object although the parameter defaults to ``None``."""
 
-
-OF_DATA = frozenset({"features", "outputs", "vocabulary"})
-"""Roles of the sizes that a model shares with its data."""
 
 OF_A_PASS = frozenset({"loader", "dataset", "source", "epochs", "total steps"})
 """Roles of what a function goes through: it makes more than one update by itself."""
@@ -238,8 +229,7 @@ class Starter:
         if made:
             extra = [a.arg for a in optional(made[0]) if self._lender.role(a.arg) in ESSENTIAL]
             ones = [a.arg for a in self._windows_of_one(made[0])]
-            sizes = self._sizes(made[0]) if self._lender.reading.is_a(owner, "Module") else []
-            return [*(a.arg for a in wanted(made[0], bound=True)), *extra, *ones, *sizes]
+            return [*(a.arg for a in wanted(made[0], bound=True)), *extra, *ones]
         if any("dataclass" in ast.unparse(d) for d in owner.decorator_list):
             plain = (s for s in owner.body if isinstance(s, ast.AnnAssign) and s.value is None)
             return [s.target.id for s in plain if isinstance(s.target, ast.Name)]
@@ -248,11 +238,6 @@ class Starter:
             if any(isinstance(b, ast.Name) and b.id == c.name for b in owner.bases)
         ]  # fmt: skip
         return self._constructor(parents[0]) if parents else []
-
-    def _sizes(self, constructor: ast.FunctionDef) -> list[str]:
-        """Sizes of a model that have defaults, and that the data which are lent have as well."""
-        sizes = (a.arg for a in with_numbers(constructor))
-        return [name for name in sizes if self._lender.role(name) in OF_DATA]
 
     def _global(self, name: str) -> Any:
         try:
