@@ -6,12 +6,14 @@ import re
 import textwrap
 from itertools import pairwise
 
+from harness.extraction.parsing import parses
+
 _REMARK = re.compile(r"\s+#.*$")
 
 
 def with_cut_off(program: str, code: str) -> str | None:
     """The program with the new lines of ``code`` between its own; ``None`` where the last line of it is
-    no head, or the others are not those of one place in the program.
+    no head, the others are not those of one place in the program, or what comes of it does not parse.
     """
     shown = [line for line in code.split("\n") if line.strip()]
     if not shown or not _bare(shown[-1]).endswith(":"):
@@ -24,7 +26,8 @@ def with_cut_off(program: str, code: str) -> str | None:
     [(first, last)] = ends.items()
     margin = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
     lines[first : last + 1] = [textwrap.indent("\n".join(shown), margin)]
-    return "\n".join(lines)
+    changed = "\n".join(lines)
+    return changed if parses(changed) else None
 
 
 def _end(lines: list[str], at: int, shown: list[str]) -> int | None:

@@ -119,8 +119,7 @@ def of_an_attack(window: Window) -> bool:
     was not. What went through no model, as a loss of cached embeddings does, attacks none.
     """
     told = any(m.coefficient is not None for m in window.own)  # then the others went elsewhere
-    kept = (KEPT + 1.0 if m.coefficient is None and not told else m.coefficient for m in window.own)
-    known = [m for m, part in zip(window.own, kept, strict=True) if (part or 0.0) > KEPT]
+    known = [m for m in window.own if (not told if m.coefficient is None else m.coefficient > KEPT)]
     ends = bool(known) and not known[-1].at_input
     attacks = any(m.at_input and m.forward >= 0 for m in known)
     return ends and window.update.window_size > 1 and attacks

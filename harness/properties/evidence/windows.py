@@ -123,8 +123,7 @@ def _overflowed_beside(update: Update) -> bool:
     """Whether a scaled part that no step consumed was infinite: a clip of the whole made zeros of the
     rest, and the optimizer of that part was skipped.
     """
-    met = (call.returned for call in clip_calls(update))
-    return update.loss_scale > 1.0 and math.inf in met
+    return update.loss_scale > 1.0 and any(c.returned == math.inf for c in clip_calls(update))
 
 
 def _usual_sizes(probe: ProbeTrace) -> dict[tuple[int, ...], int]:

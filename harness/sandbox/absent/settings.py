@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from harness.sandbox.absent.lent import lend
+from harness.sandbox.absent.shown import ShownByProgram
 from harness.sandbox.unbound import Unbound
 from harness.syntax import walk
 
@@ -139,13 +140,14 @@ def learned(error: BaseException) -> tuple[str, str] | None:
     return f"{VARIABLE}{error.args[0]}", "data" if found is _UNKNOWN else str(found)
 
 
-def install(known: Mapping[str, str]) -> None:
+def install(shown: ShownByProgram) -> None:
     """Set the variables that first runs asked for, and let namespaces be made of settings."""
-    for name, value in known.items():
+    for name, value in shown.known.items():
         if name.startswith(VARIABLE):
             os.environ[name.removeprefix(VARIABLE)] = value
             lend(f"{name.removeprefix(VARIABLE)} = {value!r}: a variable that nobody sets")
-    setattr(types, "SimpleNamespace", LentNamespace)  # noqa: B010 - mypy refuses to assign
+    if "SimpleNamespace" in shown.source:
+        setattr(types, "SimpleNamespace", LentNamespace)  # noqa: B010 - mypy refuses to assign
 
 
 class LentNamespace(types.SimpleNamespace):
@@ -153,7 +155,7 @@ class LentNamespace(types.SimpleNamespace):
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not _spread:
-            raise AttributeError(f"{types.SimpleNamespace.__name__!r} has no attribute {name!r}")
+            raise AttributeError(f"'types.SimpleNamespace' object has no attribute {name!r}")
         found = _spread[-1][name]
         setattr(self, name, found)
         return found

@@ -272,7 +272,7 @@ def _environment(module: ModuleType, rank: int, world_size: int, shown: ShownByP
     removed.install()
     install_progress()
     checkpoints.install()
-    settings.install(shown.known)
+    settings.install(shown)
 
 
 def _batches(tree: ast.Module) -> int | None:
