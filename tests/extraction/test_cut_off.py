@@ -27,12 +27,12 @@ def test_new_lines_go_between_the_old_ones_at_their_margin():
 @pytest.mark.parametrize(
     "shown",
     [
-        "for epoch in range(3):\n  model.train()\n  hold(model)\n  for x, y in loader:",
+        "for epoch in range(3):\n            model.train()\n            a()\n            for x, y in loader:",
         "for epoch in range(9):\n    model.train()\n    hold(model)\n    for x, y in loader:",
         "for epoch in range(3):\n    model.train()\n    hold(model)",
         "for x, y in loader:",
     ],
 )
-def test_another_margin_another_head_no_head_or_nothing_below_one_says_nothing(shown):
+def test_a_deeper_margin_another_head_no_head_or_nothing_below_one_says_nothing(shown):
     """What does not parse behind the exchange is no exchange."""
     assert with_cut_off(POSTED, shown) is None
