@@ -53,7 +53,9 @@ def judge(trace: Trace, _expectations: Expectations) -> Verdict:
     if not trained:
         return inconclusive(ID, "No update was seen.")
     updates = sum(len(rank.updates) for probe in trained for rank in probe.ranks)
-    found = next(filter(None, map(_idle, trained)), None)
+    texts = {(probe.program.source, probe.program.calls): probe for probe in reversed(trained)}
+    found = next(filter(None, map(_idle, reversed(texts.values()))), None)
+    found = found or next(filter(None, map(_lost, trained)), None)
     if found is not None:
         return failed(ID, found, number("updates", updates))
     return passed(
@@ -64,13 +66,22 @@ def judge(trace: Trace, _expectations: Expectations) -> Verdict:
 
 
 def _idle(probe: ProbeTrace) -> str | None:
+    """What its text shows, which is the same in every probe that ran it."""
     try:
         found = without_effect(probe.program.source, probe.program.calls) or _in_vain(probe)
+    except SyntaxError:
+        return None
+    if found is None:
+        return None
+    return f"In {probe.probe} `{found[0]}` does not have the effect that was meant: {found[1]}."
+
+
+def _lost(probe: ProbeTrace) -> str | None:
+    """What only a run shows: a rest that is never stepped, a clip that runs dry."""
+    try:
         last = never_the_last(probe.program.source) if _loses_a_rest(probe) else None
     except SyntaxError:
         return None
-    if found is not None:
-        return f"In {probe.probe} `{found[0]}` does not have the effect that was meant: {found[1]}."
     if last is None and any(stays_dry(rank.updates) for rank in probe.ranks):
         return f"In {probe.probe} {DRY}"
     return last and (

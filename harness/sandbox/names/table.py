@@ -1,7 +1,7 @@
 """The table of names: which name stands for what. The data is ``names.yaml``."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -29,6 +29,7 @@ class Table:
         """``sections``: kind, role, names. The first entry that fits a name decides."""
         self._exact: dict[str, list[NameEntry]] = {}
         self._open: list[tuple[re.Pattern[str], NameEntry]] = []
+        self._found: dict[tuple[str, tuple[str, ...]], NameEntry | None] = {}
         for kind, roles in sections.items():
             for role, names in roles.items():
                 for name in names:
@@ -43,7 +44,11 @@ class Table:
 
     def find(self, name: str, *kinds: str) -> NameEntry | None:
         """What ``name`` stands for, among these kinds; all kinds where none is given."""
-        spelt = " ".join(words(name))
+        if (name, kinds) not in self._found:
+            self._found[name, kinds] = self._look_up(" ".join(words(name)), kinds)
+        return self._found[name, kinds]
+
+    def _look_up(self, spelt: str, kinds: Sequence[str]) -> NameEntry | None:
         for entry in self._exact.get(spelt, ()):
             if not kinds or entry.kind in kinds:
                 return entry

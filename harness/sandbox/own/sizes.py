@@ -37,7 +37,10 @@ class Size:
 
 def sizes_in(tree: ast.AST) -> Iterator[Size]:
     """All of them; what is multiplied out of several numbers is one."""
-    for node in walk(_Folding().visit(tree)):
+    nodes = walk(tree)
+    if any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult) for n in nodes):
+        nodes = walk(_Folding().visit(tree))
+    for node in nodes:
         for name, value in given_in(node):
             if isinstance(value, ast.Constant) and type(value.value) is int:
                 yield Size(name.lower(), value, value.value)
