@@ -183,7 +183,7 @@ LATER = re.compile(r"\bepoch\s*(?:[<>]=?|==)\s*\w")
 
 RANKS = re.compile(
     r"\b(?:init_process_group|DistributedDataParallel|DistributedSampler|FullyShardedDataParallel|fully_shard|no_sync"
-    r"|all_reduce|ddp_(?:model|net|module))\b|\bDDP\("
+    r"|all_reduce|no_backward_sync|ddp_(?:model|net|module))\b|\bDDP\(|\bFabric\([^)]*['\"]ddp"
 )
 """How a program shows that it is made to train on several ranks."""
 

@@ -24,8 +24,9 @@ def install(world_size: int, tree: str = TREES[0]) -> None:
     original, no_sync = fabric.__init__, fabric.no_backward_sync
 
     def on_the_cpu(self: Any, *_: Any, **kwargs: Any) -> None:
-        where = strategies.arguments(world_size)
-        original(self, **where, **_precision(tree, kwargs))
+        where, plugins = strategies.on_these_ranks(world_size, tree), _precision(tree, kwargs)
+        plugins["plugins"] = [*where.pop("plugins", ()), *plugins.pop("plugins", ())]
+        original(self, **where, **plugins)
         self._wrap_and_launch(nothing)  # as its command line does: then nobody calls `launch`
 
     def no_backward_sync(self: Any, module: Any, enabled: bool = True) -> Any:  # noqa: FBT001, FBT002 - its signature

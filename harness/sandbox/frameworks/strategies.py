@@ -12,6 +12,17 @@ HALF = ("16", "16-mixed")
 """Lightning's names for half precision with a loss scale."""
 
 
+def on_these_ranks(world_size: int, tree: str) -> dict[str, Any]:
+    """Arguments of a Fabric that runs on the ranks that are there, as if ``torchrun`` had started it."""
+    if world_size == 1:
+        return arguments(world_size)
+    there = importlib.import_module(f"{tree}.plugins.environments").TorchElasticEnvironment()
+    return {
+        "accelerator": "cpu", "devices": world_size, "num_nodes": 1, "strategy": "ddp",
+        "plugins": [there],
+    }  # fmt: skip
+
+
 def arguments(world_size: int) -> dict[str, Any]:
     """Arguments that decide where a Trainer or a Fabric runs, whatever the program asks for.
 
