@@ -3,11 +3,13 @@
 import ast
 import functools
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from torch import nn
 
+from harness.sandbox.batches.callers import FILENAME
 from harness.sandbox.names.table import words
 from harness.sandbox.world.reading import ProgramReading, last_name
 
@@ -37,16 +39,18 @@ LISTS = frozenset({"blocks", "layers", "layer", "stages", "convs", "resblocks"})
 def name_parts(model: nn.Module, reading: ProgramReading) -> None:
     """Give the model's first part and the rest of it the names under which the program reads them.
 
-    They stay what they are: no parameter gets another name.
+    They stay what they are: only the program is told its own names for parameters.
     """
     children = trainable(model)
     if len(children) < 2:
         return
     front, back = front_of(model, children), children[-1]
-    of_modules = _asked_as_modules(reading)
-    asked = _asked(reading)
+    told = _told_by_name(reading)
+    of_modules = _asked_as_modules(reading) | {name for name, begins in told.items() if begins}
+    asked = _asked(reading) | {*told}
     behind = any(BACK.match(name) for name in asked - LISTS)
-    for name in asked:
+    named: dict[str, str] = {}
+    for name in sorted(asked, key=lambda one: (one in told, one)):
         part = (
             children[: -1 if behind else None]
             if name in LISTS
@@ -56,10 +60,52 @@ def name_parts(model: nn.Module, reading: ProgramReading) -> None:
         )
         if name in LISTS or BACK.match(name) or FRONT.match(name) or name in of_modules:
             _call(model, name, part)
+            parts = part if isinstance(part, list) else [part]
+            own = {id(p): n for n, p in model.named_parameters()}
+            named |= {own[id(p)]: f"{name}.{own[id(p)]}" for one in parts for p in one.parameters()}
     for part in (front, *children):
         inner = trainable(part)
         for name in LISTS if inner else ():
             _call(part, name, inner)
+    if told:
+        _call_parameters(model, named)
+
+
+def _call_parameters(model: nn.Module, named: dict[str, str]) -> None:
+    """Have ``model.named_parameters()`` say these names, by the model's own, where the program asks."""
+    original = model.named_parameters
+
+    def shown(*args: Any, **kwargs: Any) -> Iterator[tuple[str, nn.Parameter]]:
+        asks = sys._getframe(1).f_code.co_filename.startswith(FILENAME)
+        found = original(*args, **kwargs)
+        return ((named.get(n, n), p) for n, p in found) if asks else found
+
+    vars(model)["named_parameters"] = shown
+
+
+def _told_by_name(reading: ProgramReading) -> dict[str, bool]:
+    """Parts that a program tells by the names of parameters, and whether names have to begin so:
+    ``name.startswith("encoder.")``, ``"head" in name``.
+    """
+    if "named_parameters" not in reading.called:
+        return {}
+    found: dict[str, bool] = {}
+    for node in reading.nodes:
+        match node:
+            case ast.Call(func=ast.Attribute(attr="startswith"), args=[start]):
+                texts = start.elts if isinstance(start, ast.Tuple) else [start]
+                found |= dict.fromkeys(_part_in(texts), True)
+            case ast.Compare(left=ast.Constant() as text, ops=[ast.In() | ast.NotIn()]):
+                found |= {name: found.get(name, False) for name in _part_in([text])}
+    return found
+
+
+def _part_in(texts: Iterable[ast.expr]) -> Iterator[str]:
+    for text in texts:
+        if isinstance(text, ast.Constant) and isinstance(text.value, str):
+            first = text.value.removeprefix("module.").partition(".")[0]
+            if first.isidentifier() and first != "module":
+                yield first
 
 
 def name_methods(model: nn.Module, reading: ProgramReading, loss: Callable[..., Any]) -> None:
