@@ -139,8 +139,8 @@ def tolerance(window: Sequence[Replayed], whole: Gradient) -> float:
 
 def _solved(flows: Sequence[Gradient], consumed: Gradient) -> Coefficients:
     size = consumed.norm
-    columns = [flow.on(consumed.names).flat for flow in flows]
-    sizes = [norm(c) if len(c) == len(consumed.flat) else 0.0 for c in columns]
+    columns = [flow.among(consumed).flat for flow in flows]
+    sizes = [norm(c) for c in columns]
     kept = [j for j, s in enumerate(sizes) if s > 0 and math.isfinite(s)]
     if not kept or size == 0.0 or not math.isfinite(size):
         return Coefficients((None,) * len(flows), 0.0 if size == 0.0 else 1.0)
