@@ -11,6 +11,7 @@ from tests.test_grade_alone import written
 
 PIECES = Path("tests/material/pieces")
 FAILS = {
+    "two-tasks-from-two-loaders-each-clipped": "clip-once-per-update",
     "parameters-thawed-by-the-beginning-of-their-names-that-no-optimizer-holds": "every-parameter-learns",
     "a-fabric-on-four-devices-skips-the-exchange-of-the-last": "ranks-agree",
     "a-norm-asked-for-and-the-norms-of-parts-summed-up": "measurement-is-fair",

@@ -1,5 +1,6 @@
 """The workload's data, handed out the way one program takes it: by loaders, by names, one at a time."""
 
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -35,11 +36,14 @@ class Data:
         self._published: dict[str, str] = {}
         self._loaders: dict[str, Loader] = {}
 
-    def loader(self, name: str = "train") -> Loader:
-        """The loader of that name; it is made once."""
+    def loader(self, name: str = "train", *, other: bool = False) -> Loader:
+        """The loader of that name; it is made once. ``other``: over rows of its own."""
         if name not in self._loaders:
+            batches = self._values.batches
+            if other:
+                batches = tuple(replace(b, inputs=b.inputs.roll(1, -1)) for b in batches)
             self._loaders[name] = Loader.over(
-                self._values.batches, self.shape, self.on_batch, self.publish, name
+                batches, self.shape, self.on_batch, self.publish, name
             )
             if self.in_windows and name == "train":
                 self._loaders[name].window = int(self._values.number("accumulation"))

@@ -392,7 +392,7 @@ class Lender:
         if role in ("target", "mask", "count", "lengths", *MET, *MEMORY):
             return self.data.part(role, name)
         special: dict[str, Callable[[str], Any]] = {
-            "loader": lambda _: self.data.loader(),
+            "loader": self._loader,
             "validation": lambda _: self.data.loader("validation"),
             "dataset": lambda _: self.data.loader().dataset,
             "validation dataset": lambda _: self.data.loader("validation").dataset,
@@ -547,6 +547,11 @@ class Lender:
         }
         named = any(other.startswith(w) for w in said for other in others)
         return len(optimizers) == 2 and not named and self.reading.steps_all(optimizers)
+
+    def _loader(self, name: str) -> Loader:
+        if name in self.unpacking.beside:
+            return self.data.loader(name, other=True)
+        return self.data.loader()
 
     def _comes_later(self, role: str) -> bool:
         """Whether an object belongs to what the program builds first."""

@@ -47,6 +47,17 @@ class Unpacking:
             found[len(parts)] = tuple(_in_order(parts))
         return found
 
+    @cached_property
+    def beside(self) -> tuple[str, ...]:
+        """Names of loaders from which a turn draws beside another: ``zip(labelled, unlabelled)``."""
+        found: dict[str, None] = {}
+        for node in self._nodes:
+            if isinstance(node, ast.Call) and last_name(node.func) == "zip":
+                for one in node.args[1:]:
+                    inner = one.args[0] if isinstance(one, ast.Call) and one.args else one
+                    found.setdefault(_spelt(inner))
+        return tuple(name for name in found if name)
+
     def _part_of_a_row(self, element: ast.expr) -> str | None:
         """What one place of a row holds: a pair in it are two views of the inputs, or two targets."""
         if isinstance(element, ast.Tuple | ast.List) and len(element.elts) == 2:
