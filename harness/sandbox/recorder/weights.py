@@ -79,13 +79,12 @@ def _shape(node: GraphNode) -> list[int]:
 
 
 def _constant(product: GraphNode) -> Tensor | None:
-    """The factor without a gradient, where it holds several numbers that are not the same."""
+    """The factor without a gradient, where it holds several numbers."""
     try:
         factors = (product._saved_self, product._saved_other)
     except RuntimeError:  # freed, or changed in place since
         return None
-    found = next((f.detach() for f in factors if isinstance(f, Tensor) and f.numel() > 1), None)
-    return None if found is None or bool((found == found.flatten()[0]).all()) else found
+    return next((f.detach() for f in factors if isinstance(f, Tensor) and f.numel() > 1), None)
 
 
 def _lost(weighed: GraphNode, weights: Tensor) -> str | None:
@@ -95,7 +94,8 @@ def _lost(weighed: GraphNode, weights: Tensor) -> str | None:
         return "one mean for all samples" if is_mean else None
     places = range(-1, -max(len(losses), weights.dim()) - 1, -1)
     both = [(_size(losses, p), _size(weights.shape, p)) for p in places]
-    crossed = all(1 in pair for pair in both) and max(losses) > 1
+    differ = bool((weights != weights.flatten()[0]).any())
+    crossed = differ and all(1 in pair for pair in both) and max(losses) > 1
     return "losses along another axis" if crossed else None
 
 
