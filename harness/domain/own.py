@@ -163,6 +163,9 @@ CUT = re.compile(r"\bdetach\(|\bno_grad\b")
 networks that it cuts can tell, and what is stretched to fit stands for none.
 """
 
+CUT_UP = re.compile(r"\.split\([\w.]+[,)]|\brange\(0, [^\n]+, [\w.]+\):")
+"""How a program shows that it cuts a batch into pieces of a size."""
+
 PARTS = re.compile(r"\bzip\(\s*\w+\.(?:chunk|tensor_split)\((\w+)\)")
 """How a program shows that it goes through a batch in parts, and through how many."""
 
@@ -210,10 +213,10 @@ def situations_of(program: str) -> Iterator[Scenario]:
 
 
 def _rows_that_divide(program: str) -> dict[str, Any]:
-    """Rows of a batch, where a program cuts one into equal parts: ``x.chunk(4)``."""
+    """Rows of a batch, where a program cuts one into equal parts: ``x.chunk(4)``, ``x.split(32)``."""
     cut = PARTS.search(program)
     if cut is None:
-        return {}
+        return {"uneven": False} if CUT_UP.search(program) else {}
     parts = int(cut[1]) if cut[1].isdigit() else Mlp().accumulation_steps
     return {"batch_size": 2 * parts, "uneven": False} if 1 < parts <= MOST_PARTS else {}
 

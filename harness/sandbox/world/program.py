@@ -26,7 +26,7 @@ from harness.sandbox.own.shortening import declared_window
 from harness.sandbox.own.shrinking import evaluate_soon
 from harness.sandbox.ready import ReadyProgram, compiled, namespace
 from harness.sandbox.unbound import NameScouted, no_input, parsed
-from harness.sandbox.world import elastic, libraries, losses, rewrite, wrapping
+from harness.sandbox.world import elastic, libraries, losses, pieces, rewrite, wrapping
 from harness.sandbox.world.fitting import Fitting
 from harness.sandbox.world.lending import LATE, MOMENT, Lender
 from harness.sandbox.world.policies import MET
@@ -446,7 +446,7 @@ def _prepared(program: str) -> tuple[ast.Module, list[str]]:
     absent = packages.lend_imports(tree)
     removed = {*absent, *(id(s) for s in tree.body if _is_stub(s))}
     rewrite.leave_out(tree, removed)
-    return tree, [*absent.values(), *evaluate_soon(tree)]
+    return tree, [*absent.values(), *evaluate_soon(tree), *pieces.make_small(tree)]
 
 
 def _without_return(statement: ast.stmt) -> ast.stmt:
