@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from harness.domain.misfits import CLASSES, MISMATCH, SMALL, TARGET, width_asked_for
 from harness.domain.scenario import Scenario
 from harness.domain.trace import ProbeTrace, Program
-from harness.domain.workload import Cnn, WorkloadSpec
+from harness.domain.workload import Cnn, Mlp, WorkloadSpec
 
 SHAPES = 4
 """How often other data are lent, after an error about their shape."""
@@ -119,11 +119,12 @@ def _in_classes(workload: WorkloadSpec, ended: Program) -> FittedWorkload | None
     """The same with classes as targets, where what a model chose is compared with them, be it after
     its updates.
     """
-    chooses = workload.name == "mlp" and _CHOOSES.search(ended.source)
+    numbers = isinstance(workload.parameters, Mlp) and not workload.parameters.classes
+    chooses = numbers and _CHOOSES.search(ended.source)
     if not chooses or ended.outcome != "raised" or MISMATCH.search(ended.message or "") is None:
         return None
     kept = workload.parameters.model_dump(include={"features", "outputs"})
-    return "deep-residual", {**kept, "depth": 1}
+    return "mlp", {**kept, "classes": True}
 
 
 def _in_length(workload: WorkloadSpec, ended: Program) -> FittedWorkload | None:
@@ -158,12 +159,12 @@ def _of_pictures(workload: WorkloadSpec, said: str) -> FittedWorkload | None:
 
 def _kept(workload: WorkloadSpec) -> dict[str, object]:
     """Sizes that were fitted before."""
-    sizes = {"features", "vocabulary", "outputs", "plain_targets", "colours", "side", "depth"}
+    sizes = {"features", "vocabulary", "outputs", "plain_targets", "classes", "colours", "side"}
     return workload.parameters.model_dump(include=sizes)
 
 
 def _in_kind(said: str) -> FittedWorkload | None:
     if _LABELS.search(said):
-        return "deep-residual", {"depth": 1}
+        return "mlp", {"classes": True}
     kinds = ((_IMAGES, "cnn"), (_TOKENS, "transformer"))
     return next(((name, {}) for pattern, name in kinds if pattern.search(said)), None)

@@ -155,6 +155,9 @@ ONE_NUMBER = re.compile(
 )
 """How a program shows that its model gives one column, and that its targets have none."""
 
+CLASSES = re.compile(r"\b(?:cross_entropy|CrossEntropyLoss|nll_loss|NLLLoss)\b")
+"""How a program shows that its targets are classes."""
+
 NORMALISED = re.compile(r"isinstance\(\s*\w+,\s*[^\n]*BatchNorm")
 """How a program shows that it looks for batch norm in a model."""
 
@@ -200,6 +203,8 @@ def situations_of(program: str) -> Iterator[Scenario]:
     shapes = sorted(SHAPES, key=lambda shape: shape != first) if first else SHAPES
     even = _rows_that_divide(program)
     lent = [(shape, WORKLOADS[shape](**even)) for shape in shapes]
+    if CLASSES.search(program):
+        lent.insert(1 if first else 0, ("mlp", Mlp(classes=True, **even)))
     if NORMALISED.search(program):
         lent.insert(0, ("cnn", Cnn(batch_norm=True)))
     if ONE_NUMBER.search(program):

@@ -60,6 +60,8 @@ class Mlp(WorkloadParameters):
     """Width of the output."""
     plain_targets: bool = False
     """Whether the targets of an output of one column have none: (n,)."""
+    classes: bool = False
+    """Whether the targets are classes, one for each output, and the loss is cross-entropy."""
     init_gain: float = 1.0
     """Factor on the initial weights; far below 1, signals vanish with depth."""
     elastic: bool = False

@@ -157,7 +157,9 @@ def _solved(flows: Sequence[Gradient], consumed: Gradient) -> Coefficients:
         error = noise * float(spread[place]) / sizes[j]
         if error < allowed:
             nothing = abs(found[j]) < min(WITHIN * error, allowed)
-            values[j] = 0.0 if nothing else found[j]
+            whole = len(flows[j].only(consumed.names).names) == len(consumed.names)
+            # a model inside another one flows with that, which has all of its gradient
+            values[j] = found[j] if not nothing else 0.0 if whole else None
     return Coefficients(tuple(values), unexplained)
 
 

@@ -1,4 +1,4 @@
-"""A small fully connected network with a mean squared error."""
+"""A small fully connected network with a mean squared error, or with cross-entropy."""
 
 from collections.abc import Callable
 
@@ -23,7 +23,7 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {
 
 
 class MlpWorkload(Workload):
-    """Regression onto a random linear map of the inputs plus noise."""
+    """Regression onto a random linear map of the inputs plus noise, or the class where that is largest."""
 
     @property
     def parameters(self) -> Mlp:
@@ -58,6 +58,7 @@ class MlpWorkload(Workload):
             x = torch.randn(size, p.features, generator=source)
             y = (x @ truth + 0.3 * torch.randn(size, p.outputs, generator=source)) * p.target_scale
             y = y.squeeze(1) if p.plain_targets else y
+            y = y.argmax(dim=1) if p.classes else y
             batches.append(
                 WorkloadBatch(x * p.input_scale, y, None, tuple(range(first, first + size)))
             )
@@ -65,10 +66,14 @@ class MlpWorkload(Workload):
         return tuple(batches)
 
     def criterion(self) -> Callable[..., Tensor]:
-        """Mean squared error."""
-        return nn.MSELoss()
+        """Mean squared error, or cross-entropy."""
+        return nn.CrossEntropyLoss() if self.parameters.classes else nn.MSELoss()
 
     def sample_losses(self, output: Tensor, batch: WorkloadBatch) -> Tensor:
-        """Squared error of each sample, averaged over the outputs. (n, outputs) or (n,) -> (n,)"""
+        """Squared error of each sample, averaged over the outputs, or its cross-entropy. (n, outputs) or
+        (n,) -> (n,)
+        """
+        if self.parameters.classes:
+            return nn.functional.cross_entropy(output, batch.target, reduction="none")
         errors = (output - batch.target.to(output.dtype)) ** 2
         return errors.flatten(1).mean(dim=1) if errors.dim() > 1 else errors

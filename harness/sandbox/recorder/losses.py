@@ -108,6 +108,12 @@ class Losses:
         taken, self._weighed = tuple(self._weighed), []
         return taken
 
+    def _arrive(self, gradient: Tensor, of: int) -> None:
+        """Remember what a loss was multiplied by; for losses that are weighed one by one no number."""
+        each = gradient[gradient != 0] if gradient.dim() else gradient.reshape(1)
+        alike = not len(each) or float(each.max() - each.min()) <= ALIKE * float(each.abs().max())
+        self._arrived.append(float(each.sum()) * of if alike else math.nan)
+
     def _weigh_later(self, result: Tensor, reduction: str, counted: Tensor | None) -> None:
         if counted is not None:
             share = 1 if reduction != "mean" else max(1, int(counted.sum()))
@@ -168,7 +174,7 @@ class Losses:
                     values = (float(p.detach().mean()) / of for p in plain if of)
                     self._returned += [(function.__name__, value) for value in values]
                 if of and plain and plain[0] is result:
-                    result.register_hook(lambda g: self._arrived.append(float(g.sum()) * of))
+                    result.register_hook(lambda g: self._arrive(g.detach(), of))
                 if plain and plain[0] is result:
                     self._weigh_later(result, reduction, _counted(function.__name__, args, kwargs))
             return result

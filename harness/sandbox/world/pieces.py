@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 
+from harness.sandbox.names.table import table
 from harness.sandbox.own.sizes import sizes_in
 from harness.syntax import dotted, walk
 
@@ -40,6 +41,11 @@ def _sizes_asked(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def _is_cut_out(loop: ast.For, size: str) -> bool:
-    ends = (n.upper for n in walk(loop) if isinstance(n, ast.Slice))
-    sums = (end for end in ends if isinstance(end, ast.BinOp) and isinstance(end.op, ast.Add))
-    return any(size in (ast.unparse(end.left), ast.unparse(end.right)) for end in sums)
+    """Whether rows are cut out in that size; what is cut out of a list of batches is a window."""
+    for node in walk(loop):
+        match node:
+            case ast.Subscript(
+                value=rows, slice=ast.Slice(upper=ast.BinOp(left=left, op=ast.Add(), right=right))
+            ) if size in (ast.unparse(left), ast.unparse(right)):
+                return table().part(dotted(rows)) in ("input", "target")
+    return False
