@@ -23,7 +23,7 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {
 
 
 class MlpWorkload(Workload):
-    """Regression onto a random linear map of the inputs plus noise, or the class where that is largest."""
+    """Regression onto a random linear map of the inputs plus noise, or the class where it is largest."""
 
     @property
     def parameters(self) -> Mlp:

@@ -49,12 +49,19 @@ def why_other(reading: WindowReading) -> str | None:
     return other_norm_taken(reading)
 
 
+def counts_more(reading: WindowReading) -> bool:
+    """Whether its call took a larger norm than that of the gradient."""
+    calls = clip_calls(reading.update)
+    taken = calls[0].returned if len(calls) == 1 else None
+    unscaled = reading.update.loss_scale <= 1.0
+    return taken is not None and unscaled and taken > (1.0 + ABOUT) * reading.true
+
+
 def other_norm_taken(reading: WindowReading) -> str | None:
     """That the call measured less than the norm of the gradient, or more."""
     calls = clip_calls(reading.update)
     taken = calls[0].returned if len(calls) == 1 else None
-    unscaled = reading.update.loss_scale <= 1.0
-    if taken is not None and unscaled and taken > (1.0 + ABOUT) * reading.true:
+    if taken is not None and counts_more(reading):
         return (
             f"it took {show(taken)} for a norm that is {show(reading.true)}: it counts gradients that "
             "this step does not consume, left in frozen parameters or another optimizer's. Set these to "

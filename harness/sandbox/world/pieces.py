@@ -29,7 +29,9 @@ def _sizes_asked(node: ast.AST) -> Iterator[ast.expr]:
     """``rows.split(chunk)``, or ``range(0, n, chunk)`` of which ``rows[i : i + chunk]`` is taken."""
     found: ast.expr | None = None
     match node:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr="split"), args=[_, size, *_]):
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id="torch"), attr="split"), args=[_, size, *_]
+        ):
             found = size
         case ast.Call(func=ast.Attribute(attr="split"), args=[size, *_]):
             found = size
