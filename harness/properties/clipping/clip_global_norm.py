@@ -272,7 +272,7 @@ def shrunk_twice(reading: WindowReading) -> Verdict:
 
 
 def bounded(reading: WindowReading, seen: Regimes) -> bool:
-    """Whether the norm that was left is one that the scenario accepts, or a smaller one in a few windows:
+    """Whether the norm that was left is one that the scenario accepts, or a smaller one in few windows:
     what a training before this one left is counted into the norm until it is cleared.
     """
     clipped_ones = sum(r.state == "clipped" for r in seen.loud)
