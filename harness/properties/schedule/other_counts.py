@@ -17,6 +17,9 @@ ID = "scheduler-per-update"
 FEW = 3
 """With fewer updates in a pass, passes and updates are alike."""
 
+ASKS = "estimated_stepping_batches"
+"""What a Trainer is asked for how many updates there will be."""
+
 FALLEN = 0.5
 """A rate above this part of its peak has not come to an end."""
 
@@ -74,6 +77,22 @@ def warms_up_for_ever(probe: ProbeTrace) -> Verdict | None:
         "is not over when training ends. Move it with every update.",
         number("steps until the highest rate", course.peak, probe.probe),
         number("passes", course.passes, probe.probe),
+    )
+
+
+def asks_for_updates(probe: ProbeTrace) -> Verdict | None:
+    """A fail when a schedule asks its Trainer how many updates there will be, and is moved once a pass."""
+    seen = first_pass(probe)
+    if ASKS not in probe.program.source or seen is None or not seen.whole:
+        return None
+    if seen.moves != 1 or seen.updates < FEW:
+        return None
+    return failed(
+        ID,
+        f"In {probe.probe} the schedule asks its Trainer how many updates there will be ({ASKS}), and "
+        f"is moved once in a pass, which has {seen.updates} of them. Return it with "
+        '`"interval": "step"`.',
+        number("updates in a pass", seen.updates, probe.probe),
     )
 
 

@@ -38,14 +38,18 @@ from harness.properties.property import Property
 from harness.properties.schedule.drawn_out import leaves_rests_out
 from harness.properties.schedule.mistaken_rates import mistaken
 from harness.properties.schedule.never_moved import left_behind, never_moved
-from harness.properties.schedule.other_counts import counts_otherwise, warms_up_for_ever
+from harness.properties.schedule.other_counts import (
+    asks_for_updates,
+    counts_otherwise,
+    warms_up_for_ever,
+)
 from harness.properties.schedule.rates_by_hand import by_hand
 from harness.properties.schedule.spent_schedules import spent
 from harness.syntax import tree_of, walk
 
 ID = "scheduler-per-update"
 
-FEW = 3
+OTHERS = 3
 """Updates of another optimizer before a schedule that moves once says that it was left behind."""
 
 FEW = 2
@@ -71,6 +75,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
             or leaves_rests_out(probe)
             or counts_otherwise(probe)
             or warms_up_for_ever(probe)
+            or asks_for_updates(probe)
         )
         if wrong is not None:
             return wrong
@@ -119,7 +124,7 @@ def elsewhere(probe: ProbeTrace) -> Verdict | None:
     since = 0 if always else before or min((u.index for u in late), default=0)
     stepped = [u for u in probe.updates if u.index >= since and not u.skipped]
     rates = {u.learning_rates for u in stepped}
-    too_few = steps < 2 and (not steps or always or len(stepped) < FEW)
+    too_few = steps < 2 and (not steps or always or len(stepped) < OTHERS)
     if too_few or len(rates) != 1:
         return None
     rate = max(stepped[0].learning_rates, default=0.0)
