@@ -14,6 +14,7 @@ from harness.extraction.choice import driven_by, heads_of
 from harness.extraction.edited import program_in_files, said_since_edits
 from harness.extraction.gaps import has_gap
 from harness.extraction.loops import doing
+from harness.extraction.names import free_names, statements
 from harness.extraction.parsing import parsed, parses
 from harness.extraction.pieces import CodePiece, pieces_of
 from harness.extraction.posted_file import changed_file
@@ -78,7 +79,18 @@ def _posted_file(transcript: Transcript) -> Candidate | NoCandidate | None:
     found = changed_file(blocks, posted, transcript.answer)
     if found is None or isinstance(found, NoCandidate):
         return found
-    return Candidate(program=found, origin="the posted file, changed as the answer shows")
+    whole = _after_earlier_turns(found, pieces_of(blocks, codes))
+    return Candidate(program=whole, origin="the posted file, changed as the answer shows")
+
+
+def _after_earlier_turns(program: str, pieces: tuple[CodePiece, ...]) -> str:
+    """The program behind what earlier turns of the answer made for it: a model, an optimizer."""
+    last = max((p.block.turn for p in pieces), default=0)
+    missing = set(free_names(statements(parsed(program))))
+    earlier = [p for p in pieces if p.block.turn < last and not (p.doing.part or p.doubted)]
+    taken = [p.code for p in earlier if p.brings & missing]
+    whole = "\n".join([*taken, program])
+    return whole if parses(whole) else program
 
 
 def _said(transcript: Transcript, scenario: Scenario) -> tuple[Candidate, ...] | NoCandidate:
@@ -138,7 +150,8 @@ def _completed(
     """With the posted definitions that it uses."""
     others = tuple(p.code for p in pieces if not p.doubted and p.index not in one.blocks)
     posted = _posted(transcript, scenario)
-    return replace(one, program=with_what_stands(one.program, posted, transcript.answer, others))
+    program = with_what_stands(one.program, posted, transcript.answer, others)
+    return replace(one, program=_after_earlier_turns(program, pieces))
 
 
 def _spliced(
