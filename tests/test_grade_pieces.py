@@ -11,6 +11,13 @@ from tests.test_grade_alone import written
 
 PIECES = Path("tests/material/pieces")
 FAILS = {
+    "a-rest-asked-to-be-an-update-of-its-own-and-divided-by-a-full-window": "accumulation-equals-large-batch",
+    "layers-that-an-earlier-turn-left-out-of-its-optimizer": "every-parameter-learns",
+    "a-lightning-schedule-of-the-number-of-updates-that-moves-once-a-pass": "scheduler-per-update",
+    "classes-that-a-network-ends-with-a-softmax-for": "loss-gets-what-it-takes",
+    "rows-in-pieces-of-a-size-whose-losses-add-up": "accumulation-equals-large-batch",
+    "each-loss-weighed-on-its-own-and-nothing-divided": "accumulation-equals-large-batch",
+    "one-mean-of-all-rows-times-the-weight-of-each": "loss-gets-what-it-takes",
     "two-tasks-from-two-loaders-each-clipped": "clip-once-per-update",
     "parameters-thawed-by-the-beginning-of-their-names-that-no-optimizer-holds": "every-parameter-learns",
     "a-fabric-on-four-devices-skips-the-exchange-of-the-last": "ranks-agree",

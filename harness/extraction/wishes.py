@@ -92,7 +92,9 @@ _NO_MATTER = re.compile(
 _AVERAGED = (
     r"(?:proper(?:ly)?,? (?:\w+ )?(?:mean|average\w*)"
     r"|mean (?:loss )?(?:over|of) (?:the|these|those|its|them)"
-    r"|average\w* (?:over|of) (?:the|these|those|its|them)|averaged? properly|averaging of)"
+    r"|average\w* (?:over|of) (?:the|these|those|its|them)|averaged? properly|averaging of"
+    r"|same (?:update|gradient|step) as (?:a|one) (?:\w+ )?batch (?:made )?(?:up )?of (?:just |only )?"
+    r"(?:those|these|them|the (?:rest|remaining))|(?:update|step) of (?:their|its) own)"
 )
 REST_IS_MEAN = (
     rf"{_REST}[^?!]{{0,160}}?\b{_AVERAGED}\b",
