@@ -484,6 +484,8 @@ class Finished(Record):
     """
     unmoved_schedules: tuple[Said, ...] = Field(default=(), max_length=8)
     """Types of schedules of an optimizer that steps, where a program in its own world moved none."""
+    same_orders: Counted = 0
+    """Passes of training whose DistributedSampler shuffled as in one before."""
     course: ScheduleCourse | None = None
     """How its one schedule goes on, where the number of its passes is known."""
     divided_twice: Counted = 1

@@ -243,6 +243,8 @@ class Program(Record):
     """
     unmoved_schedules: tuple[str, ...] = ()
     """Types of schedules of an optimizer that steps, where a program in its own world moved none."""
+    same_orders: int = 0
+    """Passes of training whose DistributedSampler shuffled as in one before."""
     course: ScheduleCourse | None = None
     """How its one schedule goes on, where the number of its passes is known."""
     divided_twice: int = 1

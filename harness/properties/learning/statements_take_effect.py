@@ -21,7 +21,8 @@ and asks by equality for NaN, where nothing else asks for it; or a gradient whos
 something new that no line takes; or a second loop over an iterator of parameters, such as
 ``model.parameters()``, that was to change them; or gradients are measured between a clearing and the
 next backward. Or a clip had gradients in the first update and has none later. Or a step is due for
-the last batch of a pass by a condition that never holds, and the rest of a pass was lost.
+the last batch of a pass by a condition that never holds, and the rest of a pass was lost. Or a
+DistributedSampler that shuffles is never told its epoch, and each pass has the order of the first.
 
 Masked by: training that works without what the statement was for. A function that nothing calls is
 not read, nor a cell of a notebook that ends with a value.
@@ -77,11 +78,19 @@ def _idle(probe: ProbeTrace) -> str | None:
 
 
 def _lost(probe: ProbeTrace) -> str | None:
-    """What only a run shows: a rest that is never stepped, a clip that runs dry."""
+    """What only a run shows: a rest that is never stepped, a shuffle without effect, a clip that runs
+    dry.
+    """
     try:
         last = never_the_last(probe.program.source) if _loses_a_rest(probe) else None
     except SyntaxError:
         return None
+    if last is None and probe.program.same_orders:
+        epochs = count(probe.program.same_orders, "epoch")
+        return (
+            f"In {probe.probe} {epochs} brought the rows in the order of one before: "
+            "DistributedSampler shuffles by its epoch. Call set_epoch(epoch) before each pass."
+        )
     if last is None and any(stays_dry(rank.updates) for rank in probe.ranks):
         return f"In {probe.probe} {DRY}"
     return last and (

@@ -81,7 +81,7 @@ def warms_up_for_ever(probe: ProbeTrace) -> Verdict | None:
 
 
 def asks_for_updates(probe: ProbeTrace) -> Verdict | None:
-    """A fail when a schedule asks its Trainer how many updates there will be, and is moved once a pass."""
+    """A fail when a schedule asks its Trainer how many updates there are, and is moved once a pass."""
     seen = first_pass(probe)
     if ASKS not in probe.program.source or seen is None or not seen.whole:
         return None

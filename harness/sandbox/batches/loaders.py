@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch.utils.data import DataLoader, Dataset, default_collate
+from torch.utils.data import DataLoader, Dataset, DistributedSampler, default_collate
 
 from harness.sandbox.batches.rows import Shape
 from harness.sandbox.batches.transitions import met
@@ -47,6 +47,8 @@ class Loader(DataLoader[Any]):
     _publish: Publish
     _name: str
     _passes: int
+    shuffles: object
+    """The sampler that the program gave it."""
     collate: Callable[[list[Any]], Any] | None
     _items: Any
     _drawn: Any
@@ -71,7 +73,7 @@ class Loader(DataLoader[Any]):
         self = object.__new__(cls)
         vars(self).update(
             _batches=batches, _form=form, _on_batch=on_batch, _publish=publish, _name=name, _passes=0,
-            collate=None, _items=None, _drawn=None, window=1,
+            collate=None, _items=None, _drawn=None, window=1, shuffles=None,
         )  # fmt: skip
         dataset = Samples(self)
         DataLoader.__init__(self, dataset, batch_sampler=[list(b.samples) for b in batches])
@@ -97,6 +99,8 @@ class Loader(DataLoader[Any]):
 
     def __iter__(self) -> Any:
         epoch = self._passes
+        if isinstance(self.shuffles, DistributedSampler):
+            iter(self.shuffles)  # for who looks at its epochs
         vars(self)["_passes"] = epoch + 1
         if self.window > 1:
             yield from (self[n * self.window : (n + 1) * self.window] for n in range(len(self)))

@@ -98,7 +98,9 @@ def _dataloader() -> None:
         if kwargs.get("sampler") is not None and kwargs.get("shuffle"):
             raise ValueError("sampler option is mutually exclusive with shuffle")  # as torch does
         if cls is DataLoader and isinstance(dataset, loaders.Samples):
-            return dataset.loader(kwargs.get("collate_fn"))
+            found = dataset.loader(kwargs.get("collate_fn"))
+            found.shuffles = kwargs.get("sampler")
+            return found
         samples = loaders.behind(dataset) if cls is DataLoader else None
         if samples is not None:
             return samples.loader_around(dataset, kwargs.get("collate_fn"))

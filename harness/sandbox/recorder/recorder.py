@@ -24,6 +24,7 @@ from harness.sandbox.recorder.losses import Losses
 from harness.sandbox.recorder.modes import Modes
 from harness.sandbox.recorder.owned import OwnOptimizers
 from harness.sandbox.recorder.recurrences import Recurrences
+from harness.sandbox.recorder.samplers import Samplers
 from harness.sandbox.recorder.scalers import Scalers
 from harness.sandbox.recorder.schedulers import Schedulers
 from harness.sandbox.recorder.signs import Signs
@@ -53,6 +54,7 @@ class Recorder:
         self.modes, self.statistics = Modes(), Statistics()
         self.modes.called, self.statistics.watch = self.statistics.called, self.modes.watch
         self.recurrences = Recurrences()
+        self.samplers = Samplers()
         self.schedulers = Schedulers(self.tape, self.steps.trains)
         self.graphs: Graphs | None = None
         self._started = False
@@ -86,6 +88,7 @@ class Recorder:
         self.modes.install()
         self.statistics.install()
         self.recurrences.install()
+        self.samplers.install()
         self.forwards.find_own()
 
     def inject(self, injection: Injection, rank: int) -> None:
@@ -129,6 +132,7 @@ class Recorder:
     def _consumes_terms(self, optimizer: torch.optim.Optimizer) -> None:
         self.advantages.at_step(optimizer)
         self.signs.at_step(optimizer)
+        self.samplers.at_step()
 
     def start(self, notes: tuple[str, ...], source: str = "", calls: tuple[str, ...] = ()) -> None:
         """Write what is about to run, and the initial parameters."""
@@ -197,6 +201,7 @@ class Recorder:
             "rate_as_factor": self.schedulers.rate_as_factor(),
             "rates_made_equal": () if self.schedulers.has_made() else self.owned.made_equal(),
             "unmoved_schedules": self.schedulers.unmoved()[:8],
+            "same_orders": self.samplers.in_an_order_of_before(),
             "course": self.schedulers.course(),
             "back_in_training": self.modes.undone()[:8],
             "noisy_targets": self.modes.noisy()[:8],
