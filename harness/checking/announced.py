@@ -33,6 +33,9 @@ _STATE = re.compile(
 )
 """``critic.weight.grad stays None``: what an object is once the line has run."""
 _TAIL = re.compile(r",\s*(?:grad_fn|dtype|device|requires_grad)=[^,)]*")
+MACHINES = re.compile(r"torch\.cuda\.|\btime\.(?:time|perf_counter|monotonic)\b|\bpsutil\.")
+"""What a machine of another kind answers otherwise."""
+
 MARKER = "harness-check"
 LONGEST = 60
 """Characters of what was printed that are told."""
@@ -96,6 +99,7 @@ def announced(program: BlockInContext) -> tuple[AnnouncedLine, ...]:
         AnnouncedLine(node.end_lineno or 0, said[node.end_lineno or 0])
         for node in _prints(program.tree)
         if program.is_own(node.lineno) and value_in(said.get(node.end_lineno or 0, ""))
+        if not MACHINES.search(ast.unparse(node))
     )
     states = tuple(
         AnnouncedLine(node.end_lineno or 0, found["value"], found["of"])

@@ -304,8 +304,9 @@ def _evidence(
         cut=_is_cut(one, program, seen.program),
         clears=part.mark is not None or not leaves_clearing_out(program),
         ranks=RANKS.search(part.code) is not None,
+        fits=_is_of_one_hand(program),
     )
-    foreign = _goes_back_from_anothers(part, program)
+    foreign = _goes_back_from_anothers(part, program) or _gathers_as_another_says(part, program)
     if not _steps_itself(part) or program.is_completed or foreign or has_gaps(program):
         of_loop = replace(of_loop, faults=(), costs=(*of_loop.faults, *of_loop.costs))
     if part.kind in ("training-loop", "measurement"):
@@ -334,6 +335,20 @@ def _goes_back_from_anothers(part: Part, program: BlockInContext) -> bool:
     made = bound_names(statements(tree_of(part.code)))
     makes = any(table().role(name, "objects") in ("model", "optimizer") for name in made)
     return makes and goes_back_from(walk(program.tree), lent_names(program))
+
+
+def _is_of_one_hand(program: BlockInContext) -> bool:
+    """Whether a page brings its optimizer with its model; a lent one may hold another."""
+    lent, bound = lent_names(program), bound_names(statements(program.tree))
+    roles = [{table().role(name, "objects") for name in names} for names in (lent, bound)]
+    return not ("optimizer" in roles[0] and "model" in roles[1])
+
+
+def _gathers_as_another_says(part: Part, program: BlockInContext) -> bool:
+    """Whether an Accelerator of another block gathers micro-batches, and the part says nothing of it."""
+    says = "gradient_accumulation_steps"
+    here = says in part.code or "accumulate" in uses(tree_of(part.code)).calls
+    return says in program.text and not here
 
 
 def _steps_itself(part: Part) -> bool:

@@ -30,6 +30,9 @@ USUAL = 10.0
 """Up to this norm a gradient is nothing unusual."""
 
 
+OF_WHAT_IS_HELD = frozenset({"every-parameter-learns", "accumulation-not-wiped"})
+"""Properties that an optimizer of another model fails."""
+
 OF_RANKS = frozenset({"ranks-agree", "single-allreduce"})
 """Properties that only several ranks show."""
 
@@ -41,12 +44,13 @@ def loop_evidence(
     cut: bool = False,
     clears: bool = True,
     ranks: bool = True,
+    fits: bool = True,
 ) -> Evidence:
     """Evidence from one executed loop: properties that its own settings call for and that fail are
     faults; what a purpose may justify is a cost. ``steps``: whether it shows a step of an optimizer;
     ``cut``: whether we ran fewer turns than it shows, so that what never changed may change later;
     ``clears``: whether its author would have shown how gradients are cleared; ``ranks``: whether it
-    speaks of several ranks itself.
+    speaks of several ranks itself; ``fits``: whether its optimizer and its model are of one hand.
     """
     until = _not_run(seen, steps=steps)
     if until is not None and not (steps and len(seen.trace.probes[0].updates) >= FEW):
@@ -60,6 +64,8 @@ def loop_evidence(
         faults = [v for v in faults if v.property not in LEFT_OUT]
     if not ranks:
         faults = [v for v in faults if v.property not in OF_RANKS]
+    if not fits:
+        faults = [v for v in faults if v.property not in OF_WHAT_IS_HELD]
     costs = [v for v in failed if v not in faults]
     return Evidence(
         faults=tuple(map(_finding, faults)),
