@@ -8,6 +8,7 @@ from harness.domain.scenario import Scenario
 from harness.domain.transcript import Transcript
 from harness.domain.wishes import Wishes
 from harness.extraction import extract
+from harness.extraction.lent_loops import with_a_loop
 from harness.extraction.local_imports import without_local_imports
 from harness.extraction.wishes import wishes_of
 from harness.properties.evidence.windows import of_probe
@@ -43,7 +44,12 @@ def _as_asked(candidate: Candidate, wishes: Wishes) -> Candidate:
     if candidate.folder:
         return candidate.model_copy(update={"wishes": wishes})
     program, alone = map(without_local_imports, (candidate.program, candidate.alone))
-    return candidate.model_copy(update={"wishes": wishes, "program": program, "alone": alone})
+    asked = candidate.model_copy(update={"wishes": wishes, "program": program, "alone": alone})
+    in_loop = with_a_loop(program)
+    if in_loop is None:
+        return asked
+    origin = f"{asked.origin}, in a loop that is lent"
+    return asked.model_copy(update={"program": in_loop, "origin": origin})
 
 
 def _asked(transcript: Transcript) -> str:
