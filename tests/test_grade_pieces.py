@@ -11,6 +11,7 @@ from tests.test_grade_alone import written
 
 PIECES = Path("tests/material/pieces")
 FAILS = {
+    "sums-divided-by-all-samples-that-a-pass-has-had": "accumulation-equals-large-batch",
     "an-average-alone-whose-weights-kept-aside-are-the-model-s-own": "training-mode-kept",
     "a-sampler-of-ranks-that-is-never-told-its-epoch": "statements-take-effect",
     "a-rest-asked-to-be-an-update-of-its-own-and-divided-by-a-full-window": "accumulation-equals-large-batch",

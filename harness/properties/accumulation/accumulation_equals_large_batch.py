@@ -27,6 +27,7 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import MicroBatch, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.accumulation.divisors import own_size
+from harness.properties.accumulation.growing_counts import divided_by_all_so_far
 from harness.properties.accumulation.wrong_rests import why, wrong_rest
 from harness.properties.evidence import preconditions
 from harness.properties.evidence.coefficients import even, shares, wiped
@@ -70,6 +71,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     return (
         divided_twice(trace, gathered)
         or of_own_loss
+        or divided_by_all_so_far(gathered)
         or padding_trained(gathered)
         or wrong_size(gathered, expectations)
         or wrong_weights([r for r in gathered if not learned(r, gathered)])
