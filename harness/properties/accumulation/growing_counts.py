@@ -31,8 +31,8 @@ def divided_by_all_so_far(gathered: Sequence[WindowReading]) -> Verdict | None:
             return failed(
                 ID,
                 f"The windows of the pass that begins {of_a_pass[0].where} arrive at {parts} of the "
-                "size of its first: each is divided by all that the pass has had so far. Set the count back "
-                "after every update.",
+                "size of its first: each is divided by all that the pass has had so far. Set the "
+                "count back after every update.",
                 number(
                     "size of the last window of the pass", known[-1] / first, of_a_pass[-1].where
                 ),
