@@ -87,6 +87,16 @@ class TakenUp:
         moves = not _alike(self._beside(0))
         return (moves or None) if any(map(_alike, due)) else False
 
+    @property
+    def is_set_back(self) -> bool:
+        """Whether its schedule is where it was, and the first rates are neither those before the save
+        nor those due after it.
+        """
+        at, same = self.saved_at, self.now.moves is not None and self.now.moves == self.then.moves
+        near = [self.before[n] for n in (at - 1, at, at + 1) if 0 <= n < len(self.before)]
+        known = bool(near) and bool(self.after)
+        return same and known and not any(_alike([(self.after[0], step)]) for step in near)
+
     def _beside(self, at: int) -> list[tuple[StepTaken, StepTaken]]:
         return [*zip(self.after, self.before[max(0, at) :], strict=False)]
 

@@ -8,8 +8,9 @@ Bug::
 
 Signature: the program is run until it has saved its state and gone on a little, and once more with
 what it saved. Its weights and a number that its loops count by come back, and its optimizer has no
-memory where one was saved; or its schedule counts from the beginning; or its rates are those of the
-first updates and not those with which the saved run went on; or nothing that its optimizer holds gets
+memory where one was saved; or its schedule counts from the beginning, or is where it was and the
+rates are not; or its rates are those of the first updates and not those with which the saved run went
+on; or nothing that its optimizer holds gets
 a gradient any more, since the model was made anew.
 
 Masked by: runs that are never interrupted. Lawful: weights alone are loaded, to begin another
@@ -81,6 +82,16 @@ def _anew(one: TakenUp, began: str) -> Verdict | None:
             "set what it counts by from the place that is restored.",
             number("steps of the schedule when it was saved", one.then.moves or 0),
             number("steps of the schedule", one.now.moves or 0),
+        )
+    if goes_on is False and one.is_set_back:
+        first, due = one.after[0].rates[0], one.before[one.saved_at].rates[0]
+        return failed(
+            ID,
+            f"{began} has its schedule where it was, and steps at {show(first)}, where {show(due)} was "
+            "due: what makes a schedule sets the rates back. Load the optimizer's state after its "
+            "schedules were made.",
+            number("learning rate of the first step after it", first),
+            number("learning rate that was due", due),
         )
     if goes_on is False and one.begins_anew:
         rates = [step.rates[0] for step in one.after if step.rates]
