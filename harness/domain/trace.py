@@ -215,6 +215,8 @@ class Program(Record):
     """How often, after an update, a kept state was put back onto itself: it was no copy."""
     states_of_others: int = 0
     """How many models loaded a state of whose names they have none (``strict=False``)."""
+    averages_made_again: int = 0
+    """How often an average of weights was made before a step had changed them, if that is the rule."""
     average_of_newest: float | None = None
     """The part of the newest weights in averages that are nearly copies of them, where all are."""
     back_in_training: tuple[str, ...] = ()

@@ -17,6 +17,7 @@ def is_no_copy(probe: ProbeTrace) -> Verdict | None:
         was_no_copy: program.restored_themselves > 0,
         was_anothers: program.states_of_others > 0,
         follows_at_once: program.average_of_newest is not None,
+        follows_micro_batches: program.averages_made_again > 0,
         has_stale_statistics: bool(program.stale_statistics),
     }
     return next((says(probe) for says, is_so in told.items() if is_so), None)
@@ -73,6 +74,18 @@ def follows_at_once(probe: ProbeTrace) -> Verdict:
         f"they are and {show(1.0 - share)} of the average before: it follows them at once and averages "
         "nothing. Exchange the two coefficients.",
         number("part of the newest weights in their average", share, probe.probe),
+    )
+
+
+def follows_micro_batches(probe: ProbeTrace) -> Verdict:
+    """The fail for an average that is made with each micro-batch of an update."""
+    times = probe.program.averages_made_again
+    return failed(
+        ID,
+        f"In {probe.probe} averages of the weights were made {count(times, 'time')} before a step had "
+        "changed these: with each micro-batch, so that the average forgets as much faster as a window "
+        "has micro-batches. Make it after the optimizer's step.",
+        number("averages of weights that had not changed", times, probe.probe),
     )
 
 

@@ -2,12 +2,14 @@
 copy at all.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel
 
 from harness.sandbox.recorder.tape import Tape
 from harness.sandbox.recorder.transforms import outside, unwrapped
@@ -39,6 +41,10 @@ class WeightAverages:
         self._writing = False
         self.with_themselves = 0
         """How often parameters were averaged with themselves: what was kept is their own memory."""
+        self._steps = 0
+        self._made = dict[int, int]()
+        """How many steps had been made when an average was last made, by its memory."""
+        self._again = Counter[bool]()
 
     def install(self) -> None:
         """Patch the class."""
@@ -47,6 +53,14 @@ class WeightAverages:
         }  # fmt: skip
         for name, sees in seen.items():
             setattr(Tensor, name, _watched(getattr(Tensor, name), sees))
+        updated = AveragedModel.update_parameters
+
+        @wraps(updated)
+        def update_parameters(average: AveragedModel, model: nn.Module) -> None:
+            self._note(id(average))
+            updated(average, model)
+
+        setattr(AveragedModel, "update_parameters", update_parameters)  # noqa: B010 - as elsewhere
 
     def share_of_newest(self) -> float | None:
         """The part of the weights as they are in averages that are nearly copies of them, and stay so;
@@ -58,6 +72,22 @@ class WeightAverages:
         stays = all(len(s) >= OFTEN and s[-1] > s[0] - ALIKE for s in self._shares.values())
         nearly = NEARLY_ALL - ALIKE <= least <= most < 1.0 - ROUNDING
         return least if stays and nearly else None
+
+    def at_step(self) -> None:
+        """An optimizer steps."""
+        self._steps += 1
+
+    def made_again(self) -> int:
+        """How often an average was made of weights that no step had changed since the last time, where
+        that is the rule.
+        """
+        again, anew = self._again[True], self._again[False]
+        return again if again > max(OFTEN, anew) else 0
+
+    def _note(self, where: int) -> None:
+        if self._steps:
+            self._again[self._made.get(where) == self._steps] += 1
+            self._made[where] = self._steps
 
     def _mul(self, tensor: Tensor, by: object, *_: object, **__: object) -> None:
         self._kept = (tensor.data_ptr(), by) if isinstance(by, float) else None
@@ -75,8 +105,10 @@ class WeightAverages:
             return
         if other.data_ptr() == where:
             self.with_themselves += self._tape.has_at(where)
-        elif isinstance(weight, float) and weight > MOST and self._tape.has_at(other.data_ptr()):
-            self._shares.setdefault(where, []).append(weight)
+        elif isinstance(weight, float) and self._tape.has_at(other.data_ptr()):
+            self._note(where)
+            if weight > MOST:
+                self._shares.setdefault(where, []).append(weight)
 
     def _copy(self, tensor: Tensor, value: object, *_: object, **__: object) -> None:
         if self._writing or not isinstance(value, Tensor) or self._tape.large:

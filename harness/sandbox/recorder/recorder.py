@@ -133,6 +133,7 @@ class Recorder:
         self.advantages.at_step(optimizer)
         self.signs.at_step(optimizer)
         self.samplers.at_step()
+        self.averages.at_step()
 
     def start(self, notes: tuple[str, ...], source: str = "", calls: tuple[str, ...] = ()) -> None:
         """Write what is about to run, and the initial parameters."""
@@ -206,6 +207,7 @@ class Recorder:
             "back_in_training": self.modes.undone()[:8],
             "noisy_targets": self.modes.noisy()[:8],
             "average_of_newest": self.averages.share_of_newest(),
+            "averages_made_again": self.averages.made_again(),
             **seen,
         }
         self.tape.write(finished.model_copy(update=found), last)
