@@ -13,6 +13,9 @@ from torch.nn import functional
 from harness.sandbox.unbound import Unbound
 from harness.sandbox.world.lending import Lender
 
+OF_NUMBERS = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+"""Losses whose targets are as wide as what they are compared with."""
+
 NOTE = "cross-entropy: the targets here are numbers, so the workload's own loss is used"
 
 
@@ -27,8 +30,26 @@ def take_place(lender: Lender) -> None:
         return
     for name in ("cross_entropy", "nll_loss"):
         setattr(functional, name, _of_numbers(lender, getattr(functional, name)))
+    for name in OF_NUMBERS if lender.alone else ():
+        setattr(functional, name, _in_its_width(getattr(functional, name)))
     shares = _of_shares(lender, functional.binary_cross_entropy)
     setattr(functional, "binary_cross_entropy", shares)  # noqa: B010 - mypy refuses to assign
+
+
+def _in_its_width(original: Any) -> Any:
+    """Targets of several columns do not fit a model of one: torch would compare it with each."""
+
+    @functools.wraps(original)
+    def loss(input: Any, target: Any, *args: Any, **keywords: Any) -> Tensor:  # noqa: A002 - torch's name
+        both = isinstance(input, Tensor) and isinstance(target, Tensor)
+        if both and input.dim() == target.dim() == 2 and input.shape[1] == 1 < target.shape[1]:
+            raise RuntimeError(
+                f"The size of tensor a (1) must match the size of tensor b ({target.shape[1]}) at "
+                "non-singleton dimension 1"
+            )
+        return original(input, target, *args, **keywords)  # type: ignore[no-any-return]  # a tensor
+
+    return loss
 
 
 def refuse_forced() -> None:

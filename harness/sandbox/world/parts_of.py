@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from torch import nn
+from torch.optim import Optimizer
 
 from harness.sandbox.batches.callers import FILENAME
 from harness.sandbox.names.table import words
@@ -15,8 +16,9 @@ from harness.sandbox.world.reading import ProgramReading, last_name
 
 FRONT = re.compile(
     r"enc|back|body|base|trunk|embed|emb|feat|bottom|first|front|pre|stem|(layer|block|stage|conv)\d"
+    r"|lora_?[Aa]"
 )
-BACK = re.compile(r"dec|head|class|cls|clf|dom(ain)?$|top|fc|out|last|final|proj")
+BACK = re.compile(r"dec|head|class|cls|clf|dom(ain)?$|top|fc|out|last|final|proj|lora(?!_?[Aa])")
 """Words of what lies in front in a model, and of what lies behind."""
 
 SWITCHING = frozenset(
@@ -69,6 +71,7 @@ def name_parts(model: nn.Module, reading: ProgramReading) -> None:
             _call(part, name, inner)
     if told:
         _call_parameters(model, named)
+        refuse_nothing()
 
 
 def _call_parameters(model: nn.Module, named: dict[str, str]) -> None:
@@ -81,6 +84,21 @@ def _call_parameters(model: nn.Module, named: dict[str, str]) -> None:
         return ((named.get(n, n), p) for n, p in found) if asks else found
 
     vars(model)["named_parameters"] = shown
+
+
+def refuse_nothing() -> None:
+    """Groups that are chosen by names which nothing lent has are all empty: torch refuses one empty
+    list, and takes several.
+    """
+    original = Optimizer.__init__
+
+    @functools.wraps(original)
+    def made(self: Optimizer, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        if not any(group["params"] for group in self.param_groups):
+            raise ValueError("optimizer got an empty parameter list")
+
+    setattr(Optimizer, "__init__", made)  # noqa: B010 - mypy refuses otherwise
 
 
 def _told_by_name(reading: ProgramReading) -> dict[str, bool]:
