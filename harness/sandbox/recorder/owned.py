@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakSet
 
+from torch.nn.parameter import is_lazy
 from torch.optim import Optimizer
 
 from harness.sandbox.recorder.rates import rates_of
@@ -49,7 +50,8 @@ class OwnOptimizers:
             original(self, *args, **kwargs)
             owned._optimizers.add(self)
             owned._note_rates(self)
-            owned._tape.expect(sum(p.numel() for p in owned._parameters()))
+            known = (p for p in owned._parameters() if not is_lazy(p))
+            owned._tape.expect(sum(p.numel() for p in known))
 
         setattr(Optimizer, "__init__", made)  # noqa: B010 - mypy refuses to assign to a method
 

@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 from torch.utils.weak import TensorWeakRef
 
 from harness.domain.event import Event
@@ -108,12 +109,13 @@ class Tape:
         return known is not None and known[1]() is parameter
 
     def _alive(self) -> Iterator[tuple[str, Tensor]]:
-        """The parameters that the program still has, by name."""
+        """The parameters that the program still has, by name; of lazy ones those that have a size."""
         for name, found in list(self._parameters.items()):
             parameter = found.ref()  # `found()` looks at its type again each time
             if isinstance(parameter, Tensor):
                 parameter._fix_weakref()  # type: ignore[attr-defined]  # what `found()` does next
-                yield name, parameter
+                if not is_lazy(parameter):
+                    yield name, parameter
                 continue
             for known in (self._parameters, self._last, self._versions):
                 known.pop(name, None)
