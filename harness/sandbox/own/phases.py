@@ -25,6 +25,10 @@ _EVALUATES = re.compile(r"val|test|eval|dev\b|hold|False|None", re.IGNORECASE)
 """What a call says that trains nothing, though its function can."""
 
 
+_TRAINS = re.compile(r"train|loop|learn|runner|engine", re.IGNORECASE)
+"""What those are called whose ``train()`` trains."""
+
+
 class PhaseOver(SystemExit):
     """Raised in a loop of which enough was seen."""
 
@@ -87,11 +91,24 @@ def _called_again(tree: ast.Module) -> Iterator[ast.Call]:
     trains = {f.name for f in functions if any(map(_goes_backward, walk(f)))}
     places: dict[str, dict[int, ast.Call]] = {}
     for outer, call in _outermost(tree):
-        name = call.func.id if isinstance(call.func, ast.Name) else ""
-        if name in trains and not _EVALUATES.search(ast.unparse(call)):
+        name = _called(call)
+        given = (name, *map(ast.unparse, (*call.args, *call.keywords)))
+        if name in trains and not _EVALUATES.search(", ".join(given)):
             places.setdefault(name, {}).setdefault(id(outer or call), call)
     for found in places.values():
         yield from found.values() if len(found) > 1 else ()
+
+
+def _called(call: ast.Call) -> str:
+    """The function or the method; nothing for a network that is put into training: ``model.train()``."""
+    match call.func:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=of, attr=name) if name != "train" or _TRAINS.search(
+            ast.unparse(of)
+        ):
+            return name
+    return ""
 
 
 def _outermost(
