@@ -139,13 +139,14 @@ def as_the_message_asks(
     allowed: Sequence[PropertyRule],
 ) -> tuple[Verdict, ...]:
     """With the fail for what the message asks otherwise: targets that weigh differently, a rest that
-    does or is lost, a clip where it wants none, or another one. What its author means to fail stays
-    allowed.
+    does or is lost, a clip where it wants none, or another one; or for a rest that comes on top of the
+    next window, which nobody asks for. What its author means to fail stays allowed.
     """
     refused = (
         weighs_targets(trace)
         or part_of_its_mean(trace)
         or _lost(trace, settings)
+        or (no_batch_lost.leaked(trace) if settings.accumulates else None)
         or _clipped(trace, settings)
         or _by_value(trace, settings)
     )

@@ -39,6 +39,7 @@ from harness.sandbox.machine import arguments, cuda, devices, distributed, remov
 from harness.sandbox.machine.arguments import PLACE
 from harness.sandbox.order import WorkOrder
 from harness.sandbox.own import resuming
+from harness.sandbox.own.milestones import come_soon
 from harness.sandbox.own.modules import Repository
 from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.phases import LOOP, Phases, with_phases
@@ -77,7 +78,7 @@ def prepare(
     packed = unpacked(program)
     tree, modules = parsed(packed.code, FILENAME), parsed_modules(packed)
     everything = together([tree, *modules.values()])
-    notes = evaluate_soon(everything)
+    notes = evaluate_soon(everything) + come_soon(everything)
     if order.shrunk:
         notes += shrink(everything)
     phases = Phases(tree, FILENAME)

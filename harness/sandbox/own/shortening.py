@@ -120,6 +120,8 @@ class Shortening:
             vars(loader)["_most"] = self.batches(self._window * 1000)
             return
         kept = self.batches(count)
+        if guessed() and self._window > 1 and not kept % self._window:
+            kept = min(count, kept + self._window // 2)  # how many there are is ours
         if kept == count:
             return
         lend(f"a loader of {count} batches: the first {kept} of each pass")

@@ -21,6 +21,7 @@ from harness.sandbox.frameworks import hooks, huggingface, packages
 from harness.sandbox.machine import arguments, cuda, devices, distributed, sharding
 from harness.sandbox.machine.spellings import install_spellings
 from harness.sandbox.names.table import table, words
+from harness.sandbox.own.milestones import come_soon
 from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.shortening import declared_window
 from harness.sandbox.own.shrinking import evaluate_soon
@@ -446,7 +447,12 @@ def _prepared(program: str) -> tuple[ast.Module, list[str]]:
     absent = packages.lend_imports(tree)
     removed = {*absent, *(id(s) for s in tree.body if _is_stub(s))}
     rewrite.leave_out(tree, removed)
-    return tree, [*absent.values(), *evaluate_soon(tree), *pieces.make_small(tree)]
+    return tree, [
+        *absent.values(),
+        *evaluate_soon(tree),
+        *come_soon(tree),
+        *pieces.make_small(tree),
+    ]
 
 
 def _without_return(statement: ast.stmt) -> ast.stmt:

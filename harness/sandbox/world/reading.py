@@ -433,19 +433,23 @@ class ProgramReading:
         found: dict[str, int] = {}
         for node in walk(cls):
             match node:
-                case ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Load()):
-                    if attr not in there and not attr.startswith("__"):
-                        found.setdefault(attr, node.lineno)
+                case (
+                    ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Load())
+                    | ast.AugAssign(target=ast.Attribute(value=ast.Name(id="self"), attr=attr))
+                ) if attr not in there and not attr.startswith("__"):
+                    found.setdefault(attr, node.lineno)
         return found
 
     def _set_somewhere(self, cls: ast.ClassDef) -> set[str]:
         own = {c.name: c for c in self.classes}
         family = [cls, *(own[n] for b in cls.bases if (n := last_name(b)) in own)]
         family += [c for c in self.classes if any(last_name(b) == cls.name for b in c.bases)]
+        counted = {id(n.target) for n in self.nodes if isinstance(n, ast.AugAssign)}
         there = {
             n.attr
             for n in self.nodes
             if isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load)
+            if id(n) not in counted  # what is counted up has begun somewhere
         }
         for member in (s for c in family for s in c.body):
             if isinstance(member, Function | ast.ClassDef):
