@@ -21,9 +21,7 @@ What is imported from here is documented and stays::
 ``load_bank`` reads scenarios, ``read`` turns any log of an agent into transcripts.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # typing's own would be looked for in the folder that `python -m` is run in
 if TYPE_CHECKING:
     from harness.interface import Grader, check, compare
     from harness.scenarios import load_bank
@@ -46,6 +44,8 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'harness' has no attribute {name!r}")
+    from importlib import import_module
+
     return getattr(import_module(_HOMES[name]), name)
 
 

@@ -1,12 +1,23 @@
-"""``python -m harness``."""
+"""``python -m harness``.
 
-import os
-import resource
-import signal
+Python looks for modules in the folder that it is run in first, and that may be somebody else's
+repository: a ``yaml.py`` there would run in this process. So that folder is left out before anything is
+imported, unless it is this tree's own.
+"""
+
+import os  # both are there before any module is looked for
 import sys
-import traceback
 
-from harness.collecting import collect_seldom, uncollected
+_PLACE = os.getcwd()  # noqa: PTH109 - pathlib would be looked for there
+_LOOKED_IN = __name__ == "__main__" and not sys.flags.safe_path and sys.path[:1] == [_PLACE]
+if _LOOKED_IN and __file__.rpartition("/harness/")[0] != _PLACE:
+    del sys.path[0]
+
+import resource  # noqa: E402 - not before
+import signal  # noqa: E402 - not before
+import traceback  # noqa: E402 - not before
+
+from harness.collecting import collect_seldom, uncollected  # noqa: E402 - not before
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 _ENDS = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]

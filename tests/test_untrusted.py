@@ -315,3 +315,19 @@ def test_what_is_printed_cannot_steer_a_terminal(capsys):
     output.show(Panel(Text("\x1b[2J\u202eowned"), title="\x1b]0;x\x07"))
 
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", capsys.readouterr().out)
+
+
+def test_modules_of_the_folder_that_it_is_run_in_are_not_imported(tmp_path: Path) -> None:
+    """``python -m`` looks there first, and it may be somebody else's repository."""
+    for name in ("yaml", "typing", "signal", "json", "pydantic"):
+        (tmp_path / f"{name}.py").write_text("open('imported', 'a').close()\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", "list"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "imported").exists()

@@ -488,6 +488,8 @@ class Finished(Record):
     """Types of schedules of an optimizer that steps, where a program in its own world moved none."""
     same_orders: Counted = 0
     """Passes of training whose DistributedSampler shuffled as in one before."""
+    function_ends_after: int | None = None
+    """Steps after which the function of its one ``LambdaLR`` has come down to its end, about."""
     course: ScheduleCourse | None = None
     """How its one schedule goes on, where the number of its passes is known."""
     divided_twice: Counted = 1

@@ -16,6 +16,9 @@ ALIKE = 0.1
 RAN_OUT = "The specified number of total steps"
 """What torch says of a schedule that is stepped past its end."""
 
+OFTEN = "times an update"
+"""What is said of a schedule that moves with each micro-batch."""
+
 MADE_FOR_THEM = "it is made for as many steps as there are micro-batches"
 
 
@@ -46,17 +49,27 @@ def _doubted(verdict: Verdict, trace: Trace) -> Verdict:
         over = RAN_OUT in (probe.program.message or "") or barely_begun(probe) is not None
         over = over or counts_otherwise(probe) is not None  # how it goes on is known
         over = over or elsewhere(probe) is not None  # and what it moves never steps
+        if length and not tells_length(probe) and OFTEN not in verdict.sentence:
+            continue  # of its function only this is doubted
         if length and probe.program.outcome != "returned" and steps(probe) < length and not over:
-            said = f"it is made for {length} steps, and the run ended before: for what, is inconclusive."
+            said = (
+                f"it is made for about {length} steps, and the run ended before: for what, is open."
+            )
             sentence = f"{verdict.sentence} But {said}"
             return verdict.model_copy(update={"outcome": "inconclusive", "sentence": sentence})
     return verdict
 
 
 def planned(probe: ProbeTrace) -> int | None:
-    """The length of the one schedule that moved, where it tells it."""
-    lengths = {u.scheduled_for for u in probe.updates if u.scheduler_steps} - {None}
-    return lengths.pop() if len(lengths) == 1 else None
+    """The length of the one schedule that moved, where it tells it, or its function does."""
+    lengths = tells_length(probe)
+    said = None if probe.program.course is not None else probe.program.function_ends_after
+    return lengths.pop() if len(lengths) == 1 else said
+
+
+def tells_length(probe: ProbeTrace) -> set[int]:
+    """The lengths that schedules which moved were given."""
+    return {u.scheduled_for for u in probe.updates if u.scheduler_steps and u.scheduled_for}
 
 
 def steps(probe: ProbeTrace) -> int:

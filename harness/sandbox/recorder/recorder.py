@@ -204,6 +204,7 @@ class Recorder:
             "unmoved_schedules": self.schedulers.unmoved()[:8],
             "same_orders": self.samplers.in_an_order_of_before(),
             "course": self.schedulers.course(),
+            "function_ends_after": self.schedulers.ends_after(),
             "back_in_training": self.modes.undone()[:8],
             "noisy_targets": self.modes.noisy()[:8],
             "average_of_newest": self.averages.share_of_newest(),

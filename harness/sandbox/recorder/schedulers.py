@@ -25,6 +25,14 @@ LEVEL = 1e-6
 PLACES = (*range(200), *(int(200 * 1.03**i) for i in range(160)))
 """Steps at which a function of the step is asked for its factor."""
 
+FAR_PLACES = (*PLACES, *(int(200 * 1.03**i) for i in range(160, 330)))
+"""Steps among which it is looked for where such a function ends."""
+
+END, FALLEN = 5e-3, 0.5
+"""Part of the peak by which a rate may lie above the lowest and be at its end, and from which on it has
+not come down.
+"""
+
 ALIKE = 1e-3
 """Part of a rate by which the highest factor may differ from it, and be it."""
 
@@ -95,6 +103,22 @@ class Schedulers:
                     peak = max(float(factor(at)) for at in PLACES)
                     if 0.0 < peak < 1.0 and abs(peak - float(rate)) <= ALIKE * peak:
                         return peak
+        return None
+
+    def ends_after(self) -> int | None:
+        """After about how many steps the function of the only schedule, a ``LambdaLR``, has come down to
+        its end; ``None`` where it never falls. Only once the program is over.
+        """
+        if self._several or not isinstance(self._followed, lr_scheduler.LambdaLR):
+            return None
+        factor = self._followed.lr_lambdas[0]
+        with contextlib.suppress(Exception):  # code of the program's own
+            found: list[tuple[int, float]] = [(n, max(0.0, float(factor(n)))) for n in FAR_PLACES]
+            peak, highest = max(found, key=lambda one: one[1])
+            after = [one for one in found if one[0] > peak]
+            low = min(part for _, part in after) + END * highest
+            if low < FALLEN * highest:
+                return next(at for at, part in after if part <= low)
         return None
 
     def install(self) -> None:
