@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from harness.beside import unpacked, whole
@@ -27,6 +28,9 @@ MOST = 200
 
 LONGEST = 200
 """Characters of a path in a program."""
+
+FEW = 20
+"""A folder with as many entries is not kept for its name alone."""
 
 WORD = re.compile(r"[\w./*-]{2,200}")
 """What could be a path in a file of settings."""
@@ -87,7 +91,7 @@ def _named(words: Iterable[str], bases: list[Path], data: Sequence[Path]) -> dic
             if any(fnmatchcase(entry.name, pattern) for pattern in patterns):
                 entries[entry.name] = entry
         for name, entry in sorted(entries.items()):
-            if not entry.exists():  # a link that leads nowhere, or round
+            if not entry.exists() or _is_kept_empty(entry):  # a link that leads nowhere, or round
                 continue
             inside = any(map(entry.resolve().is_relative_to, (bases[-1], *data)))
             if inside and entry.suffix != ".py" and not name.startswith("."):
@@ -95,6 +99,13 @@ def _named(words: Iterable[str], bases: list[Path], data: Sequence[Path]) -> dic
                 if base == bases[-1]:
                     found.setdefault(name, entry)
     return found
+
+
+def _is_kept_empty(entry: Path) -> bool:
+    """Whether a folder holds nothing but what keeps it in a repository: ``.gitkeep``."""
+    inside = islice(entry.rglob("*"), FEW) if entry.is_dir() else ()
+    names = [one.name for one in inside if not one.is_dir()]
+    return 0 < len(names) < FEW and all(name.startswith(".") for name in names)
 
 
 def _first(word: str) -> str:

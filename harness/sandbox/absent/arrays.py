@@ -15,6 +15,7 @@ import numpy as np
 
 from harness.domain.misfits import MISMATCH, TOO_SHORT, width_asked_for
 from harness.sandbox.absent import tables
+from harness.sandbox.absent.by_place import stands_for
 from harness.sandbox.absent.columns import classes
 from harness.sandbox.absent.lent import guess, is_whole
 from harness.sandbox.absent.shown import ShownByProgram
@@ -144,7 +145,7 @@ def is_archive(file: str) -> bool:
 def _loading(original: Callable[..., Any]) -> Callable[..., Any]:
     """``numpy.load``, which lends what is not here."""
 
-    @functools.wraps(original)
+    @stands_for(original)
     def load(file: Any, mmap_mode: str | None = None, *args: Any, **kwargs: Any) -> Any:
         lends = isinstance(file, str | os.PathLike) and not is_whole(file)
         path = Path(os.fspath(file)) if lends else None

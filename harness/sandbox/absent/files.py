@@ -5,7 +5,6 @@ import codecs
 import contextlib
 import dis
 import errno
-import functools
 import gzip
 import io
 import json
@@ -27,6 +26,7 @@ import torch
 import yaml
 
 from harness.sandbox.absent import checkpoints, documents, present, tables, texts
+from harness.sandbox.absent.by_place import stands_for
 from harness.sandbox.absent.checkpoints import absent_state
 from harness.sandbox.absent.lent import doubt, guess, is_hollow, lend
 from harness.sandbox.absent.settings import AbsentSettings
@@ -200,7 +200,7 @@ def too_short() -> tuple[str, str] | None:
 def _asking(original: Callable[..., bool]) -> Callable[..., bool]:
     """Whether a file or a folder is there: also one without which the program ended."""
 
-    @functools.wraps(original)
+    @stands_for(original)
     def ask(path: Any, *args: Any, **kwargs: Any) -> bool:
         if original(path, *args, **kwargs):
             return True
@@ -232,7 +232,7 @@ def _is_exit(trace: TracebackType) -> bool:
 def _opening(original: Callable[..., Any], *, packed: bool = False) -> Callable[..., Any]:
     """``packed``: whether it opens what gzip has packed, as bytes where nothing else is said."""
 
-    @functools.wraps(original)
+    @stands_for(original)
     def opened(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
         if not isinstance(file, str | os.PathLike):  # a number, or a file that is open
             return original(file, mode, *args, **kwargs)
@@ -286,7 +286,7 @@ def writable(file: Any) -> Any:
 def _folders(original: Callable[..., Any]) -> Callable[..., Any]:
     """Folders elsewhere: what is written into them is written here. Those around one are there."""
 
-    @functools.wraps(original)
+    @stands_for(original)
     def make(name: Any, *args: Any, **kwargs: Any) -> Any:
         elsewhere = os.path.isabs(os.fspath(name))
         around = os.path.dirname(os.fspath(name).rstrip("/"))
@@ -303,7 +303,7 @@ def saving(original: Callable[..., Any]) -> Callable[..., Any]:
     there is no room for is not written.
     """
 
-    @functools.wraps(original)
+    @stands_for(original)
     def save(thing: Any, file: Any, *args: Any, **kwargs: Any) -> Any:
         path = writable(file)
         try:
@@ -320,7 +320,7 @@ def saving(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _restoring(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
+    @stands_for(original)
     def load(file: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(file, AbsentBytes):
             file = file.name
@@ -388,7 +388,7 @@ def _form_of(name: str) -> texts.Lines | None:
 def _parsing(original: Callable[..., Any]) -> Callable[..., Any]:
     """A reader of settings or data, which makes what a file holds that is not here."""
 
-    @functools.wraps(original)
+    @stands_for(original)
     def read(source: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(source, AbsentFile | AbsentBytes | AbsentText):
             path = Path(source.name)

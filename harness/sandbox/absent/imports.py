@@ -91,20 +91,26 @@ def _of_another_version(module: str) -> Callable[[str], Missing]:
     return lambda part: Missing(f"{module}.{part}", lacks)
 
 
+BOARD = "torch.utils.tensorboard"
+
+
 def _tops(tree: ast.Module) -> Iterator[str]:
     """Packages that it imports where nobody waits for it to fail."""
     tried = guarded(tree)
-    can_fail = {n.partition(".")[0] for s in walk(tree) if id(s) in tried for n in packages_of(s)}
+    can_fail = {_top(n) for s in walk(tree) if id(s) in tried for n in packages_of(s)}
     can_fail -= {*standins.MODULES}  # what a program has an answer to where it is not here
     for node in walk(tree):
         if id(node) in tried:
             names = [n for n in packages_of(node) if n.partition(".")[0] in WATCHING]
         else:
-            names = [n for n in packages_of(node) if n.partition(".")[0] not in can_fail - WATCHING]
+            names = [n for n in packages_of(node) if _top(n) not in can_fail - WATCHING]
         for name in names:
-            if name.startswith("torch.utils.tensorboard"):
-                yield "torch.utils.tensorboard"
-            yield name.partition(".")[0]
+            yield from dict.fromkeys((_top(name), name.partition(".")[0]))
+
+
+def _top(name: str) -> str:
+    """The package; a part of torch that needs another one stands for itself."""
+    return BOARD if name.startswith(BOARD) else name.partition(".")[0]
 
 
 def guarded(tree: ast.Module) -> set[int]:

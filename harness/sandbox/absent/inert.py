@@ -27,6 +27,10 @@ class Inert:
         batches = next((a for a in args if isinstance(a, DataLoader | Iterator)), None)
         return Inert() if batches is None else SilentProgress(batches)
 
+    def __mro_entries__(self, _bases: tuple[Any, ...]) -> tuple[type, ...]:
+        """What a class of the program's own extends, whose methods ask those above them."""
+        return (InertBase,)
+
     def __setitem__(self, key: Any, value: Any) -> None: ...
 
     def __getitem__(self, key: Any) -> "Inert":
@@ -71,6 +75,15 @@ class Inert:
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _among_numbers
     __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _among_numbers
+
+
+class InertBase(Inert):
+    """A tracker of scalars, to be extended."""
+
+    def __init__(self, *_: Any, **__: Any) -> None: ...
+
+    add_scalar = add_scalars = add_image = add_images = add_histogram = add_text = Inert()
+    add_graph = add_hparams = add_figure = flush = close = log = Inert()
 
 
 class SilentProfile(Inert):

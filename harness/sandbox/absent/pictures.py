@@ -1,7 +1,6 @@
 """Pictures that are not here: files of them are written when a program looks into their folder."""
 
 import contextlib
-import functools
 import glob
 import importlib
 import os
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from harness.domain.misfits import CLASSES, NOTHING, TOO_SHORT
+from harness.sandbox.absent.by_place import stands_for
 from harness.sandbox.absent.files import asked_by_the_program
 from harness.sandbox.absent.lent import doubt, guess, guessed, hollow, lend
 from harness.sandbox.absent.shown import ShownByProgram
@@ -27,7 +27,7 @@ EMPTY = (".npy", ".npz", ".wav")
 ENDS = re.compile(r"endswith\(\(?['\"](\.\w+)")
 """How it picks files out of a folder."""
 
-READS = re.compile(r"\bImage\.open\(")
+READS = re.compile(r"\bImage\.open\(|\bread_image\(")
 """How a program reads a picture."""
 
 IN_FOLDERS = re.compile(r"\.is_dir\(\)|isdir\((os\.path\.)?join\(")
@@ -109,7 +109,7 @@ def learned(error: BaseException) -> tuple[str, str] | None:
 
 
 def _listing(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
+    @stands_for(original)
     def listed(folder: Any = ".", *args: Any, **kwargs: Any) -> Any:
         if isinstance(folder, str | os.PathLike) and asked_by_the_program():
             folder = type(folder)(_furnished(Path(os.fspath(folder)), ("*",)))  # type: ignore[call-arg]  # a path
@@ -119,7 +119,7 @@ def _listing(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _matching(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
+    @stands_for(original)
     def matched(pattern: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(pattern, str) and asked_by_the_program():
             root, rest = _parts(pattern)
@@ -130,7 +130,7 @@ def _matching(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _matching_under(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
+    @stands_for(original)
     def matched(folder: Path, pattern: Any, *args: Any, **kwargs: Any) -> Any:
         if not asked_by_the_program():
             return original(folder, pattern, *args, **kwargs)
@@ -251,7 +251,7 @@ def _draw(path: Path, number: int) -> None:
 def _reading(original: Callable[..., Any]) -> Callable[..., Any]:
     """A reader of pictures that lends what is not here."""
 
-    @functools.wraps(original)
+    @stands_for(original)
     def read(file: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(file, str | os.PathLike) and not os.path.exists(file):
             path = Path(os.fspath(file))

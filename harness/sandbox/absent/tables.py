@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from harness.domain.misfits import SMALL, width_asked_for
+from harness.sandbox.absent.by_place import stands_for
 from harness.sandbox.absent.columns import TableFacts, cells, classes, facts_of
 from harness.sandbox.absent.inert import Inert
 from harness.sandbox.absent.lent import guess, guessed, is_whole
@@ -129,7 +130,7 @@ def _width_of(said: str) -> tuple[str, str] | None:
 def reading(original: Callable[..., Any], instead: Callable[..., Any]) -> Callable[..., Any]:
     """A reader of files that lends what is not here, if that can be."""
 
-    @functools.wraps(original)
+    @stands_for(original)
     def read(file: Any, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(file, str | os.PathLike) or is_whole(file):
             return original(file, *args, **kwargs)
@@ -147,7 +148,7 @@ def _make_parent(path: Any) -> None:
 def _writing(original: Callable[..., Any]) -> Callable[..., Any]:
     """A writer of files into folders that are not there."""
 
-    @functools.wraps(original)
+    @stands_for(original)
     def write(file: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(file, str | os.PathLike):
             _make_parent(file)

@@ -20,6 +20,7 @@ from torch.optim.lr_scheduler import LRScheduler, SequentialLR
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from harness.domain.resumption import MOST, Held, Resumption, StepTaken
+from harness.sandbox.absent.by_place import stands_for
 from harness.sandbox.absent.files import writable
 from harness.sandbox.batches.callers import FILENAME
 from harness.sandbox.machine import arguments
@@ -212,6 +213,7 @@ class Watched:
         )
 
     def _saving(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @stands_for(original)
         def save(thing: Any, file: Any, *args: Any, **kwargs: Any) -> Any:
             kept = self._chosen is not None and not self.loads and self._earlier is None
             if kept and len(self.steps) > (self._chosen or 0):
@@ -235,6 +237,7 @@ class Watched:
         return Save(len(self.steps), path, inode, held, tuple(places)[:PLACES], memory)
 
     def _loading(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @stands_for(original)
         def load(file: Any, *args: Any, **kwargs: Any) -> Any:
             found, path = original(file, *args, **kwargs), _path(file)
             inode = os.stat(path).st_ino if path and os.path.exists(path) else None

@@ -43,6 +43,17 @@ class model_selection:
         return [_part(one, p) for one in rows for p in (order[: many - left], order[many - left :])]
 
 
+class utils:
+    """Rows in another order."""
+
+    @staticmethod
+    def shuffle(*rows: Any, random_state: Any = None, **_: Any) -> Any:
+        """All of them in one."""
+        order = np.random.default_rng(random_state).permutation(len(rows[0]))
+        found = [_part(one, order) for one in rows]
+        return found if len(found) > 1 else found[0]
+
+
 class _Scaler:
     """Columns about a middle, of one size."""
 
