@@ -21,6 +21,9 @@ FRONT = re.compile(
 BACK = re.compile(r"dec|head|class|cls|clf|dom(ain)?$|top|fc|out|last|final|proj|lora(?!_?[Aa])")
 """Words of what lies in front in a model, and of what lies behind."""
 
+NAMED = "_named_by_the_program"
+"""Where a model keeps the names that the program has for its parameters."""
+
 SWITCHING = frozenset(
     {"enable", "enabled", "disable", "disabled", "print", "compile", "save", "push"}
 )
@@ -75,15 +78,19 @@ def name_parts(model: nn.Module, reading: ProgramReading) -> None:
 
 
 def _call_parameters(model: nn.Module, named: dict[str, str]) -> None:
-    """Have ``model.named_parameters()`` say these names, by the model's own, where the program asks."""
-    original = model.named_parameters
+    """Have ``model.named_parameters()`` say these names, by the model's own, where the program asks; a
+    copy of the model says them too.
+    """
+    vars(model)[NAMED] = named
+    original = nn.Module.named_parameters
 
-    def shown(*args: Any, **kwargs: Any) -> Iterator[tuple[str, nn.Parameter]]:
+    @functools.wraps(original)
+    def shown(self: nn.Module, *args: Any, **kwargs: Any) -> Iterator[tuple[str, nn.Parameter]]:
         asks = sys._getframe(1).f_code.co_filename.startswith(FILENAME)
-        found = original(*args, **kwargs)
-        return ((named.get(n, n), p) for n, p in found) if asks else found
+        names = vars(self).get(NAMED, {}) if asks else {}
+        return ((names.get(n, n), p) for n, p in original(self, *args, **kwargs))
 
-    vars(model)["named_parameters"] = shown
+    setattr(nn.Module, "named_parameters", shown)  # noqa: B010 - mypy refuses otherwise
 
 
 def refuse_nothing() -> None:
