@@ -89,13 +89,14 @@ class TakenUp:
 
     @property
     def is_set_back(self) -> bool:
-        """Whether its schedule is where it was, and the first rates are neither those before the save
-        nor those due after it.
+        """Whether its schedule is where it was, and the first two rates are neither those before the
+        save nor those due after it: one alone is set right by the next step of the schedule.
         """
         at, same = self.saved_at, self.now.moves is not None and self.now.moves == self.then.moves
-        near = [self.before[n] for n in (at - 1, at, at + 1) if 0 <= n < len(self.before)]
-        known = bool(near) and bool(self.after)
-        return same and known and not any(_alike([(self.after[0], step)]) for step in near)
+        near = [self.before[n] for n in range(at - 1, at + 3) if 0 <= n < len(self.before)]
+        first = self.after[:2]
+        known = bool(near) and len(first) == 2
+        return same and known and not any(_alike([(a, b)]) for a in first for b in near)
 
     def _beside(self, at: int) -> list[tuple[StepTaken, StepTaken]]:
         return [*zip(self.after, self.before[max(0, at) :], strict=False)]

@@ -7,7 +7,7 @@ from torch.utils.data import DataLoader, DistributedSampler
 dist.init_process_group("nccl")
 torch.cuda.set_device(local_rank)
 model = DDP(model.to(local_rank), device_ids=[local_rank])
-sampler = DistributedSampler(dataset)
+sampler = DistributedSampler(dataset, shuffle=False)
 loader = DataLoader(dataset, batch_size, sampler=sampler, num_workers=num_workers)
 
 for epoch in range(num_epochs):
