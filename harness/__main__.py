@@ -8,7 +8,10 @@ imported, unless it is this tree's own.
 import os  # both are there before any module is looked for
 import sys
 
-_PLACE = os.getcwd()  # noqa: PTH109 - pathlib would be looked for there
+try:
+    _PLACE = os.getcwd()  # noqa: PTH109 - pathlib would be looked for there
+except OSError:  # it is gone
+    _PLACE = ""
 _LOOKED_IN = __name__ == "__main__" and not sys.flags.safe_path and sys.path[:1] == [_PLACE]
 if _LOOKED_IN and __file__.rpartition("/harness/")[0] != _PLACE:
     del sys.path[0]

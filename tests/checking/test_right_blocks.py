@@ -198,8 +198,8 @@ def test_a_right_block_runs(name, found):
     assert (part.status, part.sentence) == (runs, part.sentence)
 
 
-def test_a_lazy_layer_that_is_moved_is_not_recorded_and_no_fault(found):
-    assert found[LAZY].status == "cannot-be-run"
+def test_a_lazy_layer_that_is_moved_runs_and_is_no_fault(found):
+    assert found[LAZY].status == "runs"
 
 
 DISTILS = """

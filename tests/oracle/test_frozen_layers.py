@@ -78,8 +78,9 @@ import torch
 first = next(m for m in model.modules() if isinstance(m, torch.nn.Linear))
 first.requires_grad_(False)
 {made}
+late = 500
 for step, (x, y) in enumerate(train_loader):
-    if step == 500:
+    if step == late:
         first.requires_grad_({flag})
     optimizer.zero_grad()
     criterion(model(x), y).backward()
@@ -103,6 +104,18 @@ def test_of_layers_that_would_be_thawed_after_all_that_ran_nothing_is_told(
     (learns,) = [v for v in found.verdicts if v.property == "every-parameter-learns"]
     assert learns.outcome == "inconclusive"
     assert all(b.waits for p in found.trace.probes for b in p.program.unentered or ())
+
+
+@pytest.mark.parametrize(("made", "outcome"), [(HELD, "pass"), (LEFT_OUT, "fail")])
+def test_a_step_that_is_written_where_layers_are_thawed_comes_soon(
+    court: Court, made: str, outcome: str
+) -> None:
+    """``step == 500`` is ``step == 4`` here, and what an optimizer left out shows."""
+    loop = LATER.format(made=made, flag=True).replace("== late", "== 500")
+    found = court.judged(SCENARIOS["clip-after-step"], loop)
+
+    (learns,) = [v for v in found.verdicts if v.property == "every-parameter-learns"]
+    assert learns.outcome == outcome
 
 
 def test_a_branch_that_also_thaws_is_one_that_thaws(court: Court) -> None:

@@ -30,9 +30,6 @@ STEP_FOR_THE_REST = (
     "Step for the rest as well, dividing by its own count, or say that it is dropped (drop_last)."
 )
 
-LEAKED = "the tail leaked into the next pass"
-"""What is said of a rest that is consumed with the next window."""
-
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """Compare batches handed out with batches consumed, where the data are sound."""
@@ -104,8 +101,8 @@ def carried(probe: ProbeTrace) -> Verdict | None:
         said = f"{rest} had been cleared: they never reached the optimizer. {STEP_FOR_THE_REST}"
     else:
         said = (
-            f"{rest} came on top of {count(usual, 'new one')}: {LEAKED} and is divided by the wrong "
-            "count. Step for the rest at the end of the pass."
+            f"{rest} came on top of {count(usual, 'new one')}: the tail leaked into the next pass and "
+            "is divided by the wrong count. Step for the rest at the end of the pass."
         )
     return failed(
         ID,
@@ -113,14 +110,6 @@ def carried(probe: ProbeTrace) -> Verdict | None:
         number("micro-batches in the window", window.update.window_size, window.where),
         number("usual", usual, probe.probe),
     )
-
-
-def leaked(trace: Trace) -> Verdict | None:
-    """The fail for a tail that came on top of a whole window of the next pass: no choice of a program,
-    for it is divided by a count that is not its own.
-    """
-    found = next(filter(None, map(carried, trace.probes)), None)
-    return found if found is not None and LEAKED in found.sentence else None
 
 
 def _were_cleared(window: Window, extra: int) -> bool:

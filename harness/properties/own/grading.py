@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from harness.domain.event import MADE_TO_FIT, STEPPED_FOR_IT, TRAINED_FOR_IT
 from harness.domain.grade import Grade, write_grade
-from harness.domain.own import OWN_SCENARIO, SHORTER, OwnSettings, lent
+from harness.domain.own import OWN_SCENARIO, OwnSettings
 from harness.domain.scenario import PropertyRule
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed
@@ -139,14 +139,13 @@ def as_the_message_asks(
     allowed: Sequence[PropertyRule],
 ) -> tuple[Verdict, ...]:
     """With the fail for what the message asks otherwise: targets that weigh differently, a rest that
-    does or is lost, a clip where it wants none, or another one; or for a rest that comes on top of the
-    next window, which nobody asks for. What its author means to fail stays allowed.
+    does or is lost, a clip where it wants none, or another one. What its author means to fail stays
+    allowed.
     """
     refused = (
         weighs_targets(trace)
         or part_of_its_mean(trace)
         or _lost(trace, settings)
-        or _leaked(trace, settings)
         or _clipped(trace, settings)
         or _by_value(trace, settings)
     )
@@ -161,13 +160,6 @@ def _lost(trace: Trace, settings: OwnSettings) -> Verdict | None:
         return None
     found = no_batch_lost.judge(trace, settings.expectations)
     return found if found.outcome == "fail" else None
-
-
-def _leaked(trace: Trace, settings: OwnSettings) -> Verdict | None:
-    """Where the number of batches is the program's own: of lent ones it may well divide."""
-    bound = (note for probe in trace.probes for note in lent(probe.program.bound))
-    ours = any(not note.startswith(SHORTER) for note in bound)
-    return no_batch_lost.leaked(trace) if settings.accumulates and not ours else None
 
 
 def _clipped(trace: Trace, settings: OwnSettings) -> Verdict | None:
