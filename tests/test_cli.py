@@ -350,3 +350,14 @@ def test_the_process_gives_the_exit_code(fake):
     assert process("list", "--bank", fake.folder).returncode == 0
     assert process("list", "--bank", fake.root / "nowhere").returncode == 2
     assert process("--version").stdout.startswith("harness ")
+
+
+def test_a_skill_that_cannot_be_read_is_said_before_any_is_checked(tmp_path: Path) -> None:
+    (tmp_path / "labels.yaml").write_text("a: 1\n")
+    result = CliRunner().invoke(
+        app, ["check", "tests/material/faulty-skill", str(tmp_path / "labels.yaml")]
+    )
+
+    assert result.exit_code == 2
+    assert "no Markdown file" in result.stderr
+    assert result.stdout == ""

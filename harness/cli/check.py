@@ -82,10 +82,13 @@ def check(
 ) -> None:
     """Execute every example of a skill and hold it against what it claims. Asks no agent."""
     from harness.checking import check_skill
+    from harness.checking.folder import load_skill
     from harness.checking.kept import kept_results
     from harness.instruments import opened_once
 
     chosen = _chosen(skills, compares=against is not None)
+    for skill in chosen:
+        load_skill(skill)  # whatever cannot be read is said before anything is run
     say = _Saying(as_json=as_json, annotate=annotate, plain=plain, verbose=verbose)
     check_one = partial(
         check_skill,
