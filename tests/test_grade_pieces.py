@@ -11,6 +11,7 @@ from tests.test_grade_alone import written
 
 PIECES = Path("tests/material/pieces")
 FAILS = {
+    "an-average-alone-that-warms-up-the-wrong-way": "training-mode-kept",
     "layers-that-get-their-size-and-are-never-cleared": "gradients-start-fresh",
     "an-average-of-weights-made-with-each-micro-batch": "training-mode-kept",
     "a-schedule-made-after-its-optimizer-was-loaded": "resume-goes-on",

@@ -26,6 +26,9 @@ MOST = 0.5
 ALIKE = 1e-3
 """By how much equal shares may differ, where they are read off the values."""
 
+GROWTH = 0.1
+"""By so much the newest part grows where it was to become small."""
+
 OFTEN = 3
 """With fewer averages, equal shares may still be the beginning of a warm-up."""
 
@@ -63,11 +66,13 @@ class WeightAverages:
         setattr(AveragedModel, "update_parameters", update_parameters)  # noqa: B010 - as elsewhere
 
     def share_of_newest(self) -> float | None:
-        """The part of the weights as they are in averages that are nearly copies of them, and stay so;
-        ``None`` where there are none, or others too.
+        """The part of the weights as they are in averages that are nearly copies of them, and stay so,
+        or become so: a warm-up makes that part smaller. ``None`` where there are none, or others too.
         """
         if not self._shares:
             return None
+        if all(len(s) >= OFTEN and s[-1] > s[0] + GROWTH for s in self._shares.values()):
+            return min(s[-1] for s in self._shares.values())
         least, most = (which(min(s) for s in self._shares.values()) for which in (min, max))
         stays = all(len(s) >= OFTEN and s[-1] > s[0] - ALIKE for s in self._shares.values())
         nearly = NEARLY_ALL - ALIKE <= least <= most < 1.0 - ROUNDING
