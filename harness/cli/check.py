@@ -82,13 +82,10 @@ def check(
 ) -> None:
     """Execute every example of a skill and hold it against what it claims. Asks no agent."""
     from harness.checking import check_skill
-    from harness.checking.folder import load_skill
     from harness.checking.kept import kept_results
     from harness.instruments import opened_once
 
     chosen = _chosen(skills, compares=against is not None)
-    for skill in chosen:
-        load_skill(skill)  # whatever cannot be read is said before anything is run
     say = _Saying(as_json=as_json, annotate=annotate, plain=plain, verbose=verbose)
     check_one = partial(
         check_skill,
@@ -115,17 +112,21 @@ def check(
 
 
 def _chosen(skills: list[Path] | None, *, compares: bool) -> list[Path]:
-    """The skills that are named, or else configured.
+    """The skills that are named, or else configured; each is read before any is run.
 
     Raises:
-        UsageError: there is none, or several are to be compared with one.
+        UsageError: there is none, one cannot be read, or several are to be compared with one.
     """
+    from harness.checking.folder import load_skill
+
     configured = configuration().skill
     chosen = skills or ([configured] if configured is not None else [])
     if not chosen:
         raise UsageError("no skill is named; expected SKILL_DIR, or skill in [tool.harness]")
     if compares and len(chosen) > 1:
         raise UsageError("--against compares one skill with an older version: give one skill")
+    for skill in chosen:
+        load_skill(skill)
     return chosen
 
 

@@ -5,6 +5,7 @@ import codecs
 import contextlib
 import dis
 import errno
+import functools
 import gzip
 import io
 import json
@@ -200,7 +201,7 @@ def too_short() -> tuple[str, str] | None:
 def _asking(original: Callable[..., bool]) -> Callable[..., bool]:
     """Whether a file or a folder is there: also one without which the program ended."""
 
-    @stands_for(original)
+    @functools.wraps(original)
     def ask(path: Any, *args: Any, **kwargs: Any) -> bool:
         if original(path, *args, **kwargs):
             return True
@@ -259,7 +260,7 @@ opened = _opening(builtins.open)
 
 def asked_by_the_program() -> bool:
     """Whether the program is what opened a file, be it by a method of its path."""
-    frame: FrameType | None = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(3)  # behind the call that stands for another
     near: list[str] = []
     while frame is not None and len(near) < NEAR:
         near.append(frame.f_code.co_filename)
