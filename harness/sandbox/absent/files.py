@@ -201,7 +201,7 @@ def too_short() -> tuple[str, str] | None:
 def _asking(original: Callable[..., bool]) -> Callable[..., bool]:
     """Whether a file or a folder is there: also one without which the program ended."""
 
-    @functools.wraps(original)
+    @functools.wraps(original)  # it looks at who calls it: nothing may stand between
     def ask(path: Any, *args: Any, **kwargs: Any) -> bool:
         if original(path, *args, **kwargs):
             return True
