@@ -109,9 +109,11 @@ def prepared(program: BlockInContext) -> BlockInContext:
 
 def leaves_clearing_out(program: BlockInContext) -> bool:
     """Whether it is a sketch, to which something is lent, and nothing in it clears gradients. To a loop
-    in a function its reader can add nothing.
+    in a function its reader can add nothing, nor to a step that Lightning calls.
     """
     nodes = walk(program.tree)
+    if any(isinstance(n, ast.FunctionDef) and n.name == "training_step" for n in nodes):
+        return False
     within = (n for f in nodes if isinstance(f, ast.FunctionDef) for n in walk(f))
     if any(isinstance(n, ast.For | ast.While) and "step" in uses(n).calls for n in within):
         return False

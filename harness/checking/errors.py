@@ -79,6 +79,10 @@ _OF_USE = re.compile(
 """What libraries say of options that exclude each other, of what they no longer do, and of how often a
 scaler was called: nothing about what they are given, nor about the graph that it comes with.
 """
+_OF_HOOKS = re.compile(
+    r"^Support for `\w+` has been removed|^Training with multiple optimizers is only supported"
+)
+"""What a Trainer of Lightning says of a module whose hooks it does not take."""
 _OF_A_SCALER = re.compile(r"unscale_\(\)|step\(\) has|_scale is None")
 _OF_A_LOOP = "backward before"
 """How a run is noted that goes back where the block does not: what it finds then is our doing."""
@@ -96,9 +100,11 @@ def authors_error(
     """The error in words, where it is the author's; ``None`` where it is not, or there is none.
     ``again``: how the program ends with other things lent, and with another seed.
     """
+    said = (ended.message or "").split("\n")[0]
+    if ended.outcome == "raised" and _is_refused_by_a_trainer(ended, program):
+        return f"a Trainer that fits it raises {ended.exception}: {said.partition('. ')[0]}"
     if ended.outcome != "raised" or ended.exception not in _TYPES or not program.is_own(ended.line):
         return None
-    said = (ended.message or "").split("\n")[0]
     shown = _is_written(ended, said, program)
     if not shown and (_is_closed_error(ended, said, program) or _is_of_use(ended, program)):
         shown = _comes_again(ended, again())
@@ -108,6 +114,14 @@ def authors_error(
     said = _PATH.sub("", said.partition(". This file can still be loaded")[0])
     message = f"{ended.exception}: {said}" if said else f"{ended.exception}"
     return f"line {program.place(ended.line or 0)} raises {message}{installed}"
+
+
+def _is_refused_by_a_trainer(ended: Ended, program: BlockInContext) -> bool:
+    """Whether Lightning refuses a module that is shown, for the hooks that it has, where we let a
+    Trainer fit it.
+    """
+    ours = ended.line is not None and not program.place(ended.line)
+    return ours and _OF_HOOKS.search(ended.message or "") is not None
 
 
 def of_the_machine(said: str) -> bool:
@@ -163,10 +177,23 @@ def _is_refused(
         named = any(said["name"] in [k.arg for k in call.keywords] for call in calls)
         theirs = defined or all(_is_of_what_is_here(call, program) for call in calls)
         return named and theirs and not elsewhere
+    if method in ("", "__init__") and "missing" in said[0]:
+        lacks = any(_leaves_out_an_argument(n, callee, program) for n in at)
+        return lacks and not (defined or elsewhere)
     if any(_is_asked_of(callee, method, n, program) for n in at):
         return True
     calls_it = (ended.during or "harness").partition(".")[0] != "harness"  # a library does
     return defined and calls_it and not elsewhere
+
+
+def _leaves_out_an_argument(node: ast.AST, callee: str, program: BlockInContext) -> bool:
+    """Whether it calls a library by name with arguments that are all written: ``torch.autocast()``."""
+    if not isinstance(node, ast.Call) or last_of(node.func) != callee:
+        return False
+    spread = any(isinstance(a, ast.Starred) for a in node.args)
+    spread = spread or any(k.arg is None for k in node.keywords)
+    known = dotted(node.func).partition(".")[0] in imported(program.tree)
+    return known and not spread and _is_of_what_is_here(node, program)
 
 
 def _is_of_what_is_here(call: ast.Call, program: BlockInContext) -> bool:

@@ -320,7 +320,7 @@ def _evidence(
     )
     if ours:  # nobody claims anything of what a driver does with it
         found = replace(found, faults=(), costs=(*found.faults, *found.costs))
-    if seen.trains:
+    if seen.trains or of_loop.faults:
         found = of_loop if found.is_silent else together([found, of_loop], None)
         return replace(found, acquittal=acquittal(part, seen)), tested
     if seen.program.outcome not in ("returned", "exited") and found.is_silent:

@@ -81,7 +81,7 @@ def _not_run(seen: BlockRun, *, steps: bool) -> str | None:
     property accounts for it.
     """
     program = seen.program
-    if seen.trains and any(v.outcome == "fail" and v.level != "advisory" for v in seen.verdicts):
+    if any(v.outcome == "fail" and v.level != "advisory" for v in seen.verdicts):
         return None
     if program.outcome in ("returned", "exited"):
         idle = steps and not seen.trains and program.outcome == "returned"

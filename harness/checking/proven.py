@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from harness.checking.errors import imported, lent_names, names_in
 from harness.checking.evidence import Finding
-from harness.checking.session import BlockInContext, last_of
+from harness.checking.session import BlockInContext, last_of, release
+from harness.domain.own import TORCHS
 from harness.domain.trace import Program as Ended
 from harness.sandbox.names.table import table
 from harness.syntax import dotted, walk
@@ -32,6 +33,7 @@ def proven(program: BlockInContext, ended: Ended) -> Iterator[Finding]:
     yield from _no_copy(program)
     yield from _no_parameter(program)
     yield from _of_nothing(program)
+    yield from _dropped(program, ended)
     warned = next((found for text in ended.texts if (found := _BROADCAST.search(text))), None)
     # what we call is handed ours
     lent = ended.calls or lent_names(program) & names_in(program.tree)
@@ -40,6 +42,18 @@ def proven(program: BlockInContext, ended: Ended) -> Iterator[Finding]:
             f"torch warns of a loss over all pairs: {' '.join(warned[0].split())}. Give both the "
             "same shape."
         )
+
+
+def _dropped(program: BlockInContext, ended: Ended) -> Iterator[Finding]:
+    """``from transformers import AdamW``: torch's own stood in for it, so the rest could be run."""
+    lent = {note.removesuffix(f": {TORCHS}") for note in ended.bound if note.endswith(TORCHS)}
+    for node in (n for n in walk(program.tree) if isinstance(n, ast.ImportFrom)):
+        for alias in node.names:
+            if alias.name in lent and program.is_own(node.lineno):
+                yield Finding(
+                    f"Line {program.place(node.lineno)} imports `{alias.name}` from `{node.module}`, "
+                    f"which has none ({release(str(node.module).partition('.')[0])}): take torch's."
+                )
 
 
 def _unread(program: BlockInContext) -> Iterator[Finding]:

@@ -1,6 +1,5 @@
 """Executes a block as a program without a scenario, and judges it by its own settings."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +8,7 @@ from harness.domain.candidate import Candidate
 from harness.domain.further import with_further
 from harness.domain.injection import Injection
 from harness.domain.instruments import Instruments
-from harness.domain.own import OWN_SCENARIO, OwnSettings, further_regimes
+from harness.domain.own import OWN_SCENARIO, OwnSettings, further_regimes, on_a_rank_more
 from harness.domain.scenario import Expectations, Probe, PropertyRule, Scenario
 from harness.domain.situating import situated
 from harness.domain.spoiled import spoiled_probes
@@ -18,12 +17,10 @@ from harness.domain.trace import Program as Ended
 from harness.domain.verdict import Verdict
 from harness.domain.workload import WORKLOADS, WorkloadSpec
 from harness.properties import judge
-from harness.properties.own import own_grade, own_settings
+from harness.properties.own import may_follow_the_ranks, own_grade, own_settings
 
 SECONDS = 2.0
 """The most wall-clock time of one execution, without what it waits for a processor."""
-_PER_RANK = re.compile(r"/=?\s*(?:\w+\.)*(?:get_)?world_size\b")
-"""How a program shows that it divides by the number of ranks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +73,17 @@ def run_block(
         return _observed(candidate, there, probes, tools, seconds)
 
     place, first = situated(program, observe, anywhere=anywhere)
-    if place.workload.world_size > 1 and first[0].updates and _PER_RANK.search(program):
-        place = place.model_copy(  # a half may be meant: a third that goes with the ranks is not
-            update={"workload": place.workload.model_copy(update={"world_size": 3})}
-        )
-        first = observe(place, place.probes)
     further = observe(place, further_regimes(first[0]))
-    trace = Trace(probes=(*first, *further))
-    grade, settings = own_grade(trace, ""), own_settings(trace)
+    trace, wider = Trace(probes=(*first, *further)), None
+    settings = own_settings(trace)
+    if may_follow_the_ranks(trace, settings):
+        more = on_a_rank_more(place)
+        wider = observe(more, more.probes)[0]
+    grade = own_grade(trace, "", wider=wider)
     spoiled = spoiled_probes(place, program, settings.micro_batches)
     if grade.code == "right" and spoiled:
         trace = with_further(trace.probes, observe(place, spoiled))
-        grade = own_grade(trace, "")
+        grade = own_grade(trace, "", wider=wider)
     return BlockRun(trace, grade.verdicts, settings, place)
 
 

@@ -120,6 +120,9 @@ def _clips(clip: OwnClip | None, *, measures: bool) -> str:
 OF_ITS_OWN = "its own file "
 """How a note begins on what lies beside the program and was read there."""
 
+TORCHS = "torch's, as none is where it is imported from"
+"""What a note says of an optimizer that an installed package no longer has."""
+
 _ITS_OWN = re.compile(rf"^{BUILDS_MODELS}$|: library |: the program's own ")
 
 

@@ -68,11 +68,15 @@ _ASSURES = re.compile(
 """Words that promise that nothing goes wrong."""
 
 
+_IN_A_CASE = re.compile(r"(?:^|(?<=[.!] ))If\b[^.!]*[.!]\s+(?=\S)")
+"""A sentence before the last that says of what happens in one case: it tells of no block."""
+
+
 def warns(text: str) -> bool:
     """Whether words around a block may mean that it shows something that goes wrong. That is no claim;
     but what is found in such a block is nothing that its author did not know.
     """
-    told = _ASSURES.sub("", text)
+    told = _ASSURES.sub("", _IN_A_CASE.sub("", text))
     return _WARNS.search(told) is not None or _BEFORE.search(told) is not None
 
 

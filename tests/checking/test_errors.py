@@ -425,3 +425,27 @@ def test_a_name_that_an_absent_package_is_asked_for_is_no_missing_name():
     text = "from absent_package.gluon import nn\nnet = nn.HybridSequential()"
     said = "module 'torch.nn' has no attribute 'HybridSequential'"
     assert told(text, "AttributeError", said, 2) is None
+
+
+@pytest.mark.parametrize(
+    ("call", "is_the_authors"),
+    [("yaml.Loader()", True), ("yaml.Loader(*given)", False), ("made.Loader()", False)],
+)
+def test_an_argument_that_is_left_out_of_a_librarys_call_is_the_authors(call, is_the_authors):
+    said = "Loader.__init__() missing 1 required positional argument: 'stream'"
+    found = told(f"import yaml\nloader = {call}", "TypeError", said, 2)
+    assert (found is not None) is is_the_authors
+
+
+@pytest.mark.parametrize(
+    ("said", "is_the_authors"),
+    [
+        ("Support for `training_epoch_end` has been removed in v2.0.0. More follows.", True),
+        ("Total length of `DataLoader` is 0.", False),
+    ],
+)
+def test_hooks_that_a_trainer_refuses_are_the_authors(said, is_the_authors):
+    text = "class Net(LightningModule): ...\nTrainer().fit(Net(), train_loader)"
+    ended = program(outcome="raised", exception="NotImplementedError", message=said, line=2)
+    fitted = BlockInContext(text, (101, 0), 0)  # the second line is none of the page
+    assert (authors_error(ended, fitted, tuple) is not None) is is_the_authors

@@ -127,3 +127,14 @@ def test_the_subject_of_a_sentence_announces_no_failing_assertion(said, warned, 
 )
 def test_bad_data_are_no_bad_code(said, warned):
     assert warns(said) is warned
+
+
+@pytest.mark.parametrize(
+    ("said", "warned"),
+    [
+        ("If it does not learn, there is a bug. The loss should fall.", False),
+        ("If it does not learn, there is a bug.", True),
+    ],
+)
+def test_what_is_said_of_one_case_before_the_last_sentence_warns_of_no_block(said, warned):
+    assert warns(said) is warned

@@ -4,6 +4,7 @@ import ast
 import builtins
 import importlib
 import importlib.util
+import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
@@ -11,11 +12,15 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+import torch
+
+from harness.domain.own import TORCHS
 from harness.sandbox import extras
 from harness.sandbox.absent import standins, trackers
 from harness.sandbox.absent.lent import lend
 from harness.sandbox.absent.missing import Missing
 from harness.sandbox.absent.watching import WATCHING
+from harness.sandbox.names.table import libraries
 from harness.syntax import walk
 
 OWN = "candidate_files"
@@ -33,7 +38,7 @@ def lend_packages(tree: ast.Module, own: frozenset[str] = frozenset()) -> None:
     for top in sorted({*_tops(tree)} - own):
         lend_known(top)
     _lend(OWN)
-    _lend_dropped(tree, own)
+    lend_dropped(tree, own, whole=True)
 
 
 def lend_known(top: str) -> None:
@@ -50,9 +55,11 @@ def _lend(top: str) -> None:
         del sys.modules[name]  # installed, and to be replaced all the same
 
 
-def _lend_dropped(tree: ast.Module, own: frozenset[str]) -> None:
-    """Names and modules that another version of an installed package has: who uses one needs that
-    version.
+def lend_dropped(
+    tree: ast.Module, own: frozenset[str] = frozenset(), *, whole: bool = False
+) -> None:
+    """Names that another version of an installed package has: torch's own of that name is lent. In a
+    program that is ``whole`` who uses another one, or a module that is gone, needs that version.
     """
     tried, original = guarded(tree), builtins.__import__
     asked = [
@@ -73,17 +80,36 @@ def _lend_dropped(tree: ast.Module, own: frozenset[str]) -> None:
         except ModuleNotFoundError as error:
             dropped = error.name or ""
             above, _, last = dropped.rpartition(".")
-            if name not in modules or above not in sys.modules:
+            if not whole or name not in modules or above not in sys.modules:
                 raise
             sys.modules[dropped] = standins.LentModule(dropped, {}, _of_another_version(dropped))
             setattr(sys.modules[above], last, sys.modules[dropped])
             return imported(name, *scope, **more)
         for part in (scope[2] if len(scope) > 2 else None) or ():
             if (name, part) in parts and not hasattr(module, part):
-                setattr(module, part, _of_another_version(name)(part))
+                found = _namesake(part) or (whole and _of_another_version(name)(part))
+                if found:
+                    setattr(module, part, found)
         return module
 
     builtins.__import__ = imported
+
+
+def _namesake(part: str) -> Callable[..., Any] | None:
+    """What makes torch's own optimizer of that name, where a package no longer has its own: of its
+    settings those that torch knows as well.
+    """
+    path, _, name = libraries().get(part, "").rpartition(".")
+    if path != "torch.optim":
+        return None
+    own = getattr(torch.optim, name)
+    known = inspect.signature(own).parameters
+
+    def made(*args: Any, **settings: Any) -> Any:
+        lend(f"{part}: {TORCHS}")
+        return own(*args, **{key: value for key, value in settings.items() if key in known})
+
+    return made
 
 
 def _of_another_version(module: str) -> Callable[[str], Missing]:

@@ -42,8 +42,14 @@ class Shape:
         if self.whole:
             return parts["input"]
         if self.mapping:
-            return Mapped({key: parts[self.part(key)] for key in self.all_keys})
+            return Mapped({key: self.value(parts, key) for key in self.all_keys})
         return LentBatch(parts, self)
+
+    def value(self, parts: BatchParts, key: str) -> Any:
+        """What lies under a key: where no name tells what it means, one number a row."""
+        part, inputs = self.part(key), parts["input"]
+        unknown = part == "nothing" and isinstance(inputs, torch.Tensor) and inputs.dim() > 1
+        return numbers_of(inputs) if unknown else parts[part]
 
     def part(self, key: str) -> str:
         """The part that a key means; what comes out is the target, in a batch."""
@@ -135,9 +141,10 @@ class LentBatch(tuple[Any, ...]):  # noqa: SLOT001 - it carries its parts
             return self
         if part != "nothing" and part in self.parts:
             return self.parts[part]
-        if self._shape.fits and not hasattr(self.parts["input"], name):
-            return self.parts["input"]
-        raise KeyError(name)
+        inputs = self.parts["input"]
+        if hasattr(inputs, name) or not isinstance(inputs, torch.Tensor):
+            raise KeyError(name)
+        return inputs if self._shape.fits else numbers_of(inputs)
 
     def keys(self) -> Sequence[str]:
         """Lets ``**batch``, ``dict(batch)`` and ``batch.items()`` work."""
@@ -186,6 +193,11 @@ class LentBatch(tuple[Any, ...]):  # noqa: SLOT001 - it carries its parts
         """To torch it is its inputs."""
         given = {name: plain(value) for name, value in (kwargs or {}).items()}
         return func(*[plain(value) for value in args], **given)
+
+
+def numbers_of(inputs: torch.Tensor) -> torch.Tensor:
+    """One number a row, between -1 and 1. (n, ...) -> (n,)"""
+    return torch.tanh(inputs.float().flatten(1).sum(1))
 
 
 def plain(value: Any) -> Any:

@@ -33,6 +33,11 @@ def transition(names: Sequence[str]) -> tuple[str, ...] | None:
     return tuple(found) if {*found} >= NEEDED and len({*found}) == len(found) else None
 
 
+def is_a_part(name: str) -> bool:
+    """Whether a name may mean a part of a row."""
+    return any(pattern.fullmatch(name.lower()) for pattern in PARTS.values())
+
+
 def met(batch: WorkloadBatch) -> dict[str, Tensor]:
     """What an agent met on its way through the rows of a batch; its action is the first one, which any
     network has. (n, ...) and (n,)

@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.sandbox import extras
 from harness.sandbox.absent import inert, standins
-from harness.sandbox.absent.imports import guarded, lend_known, packages_of
+from harness.sandbox.absent.imports import guarded, lend_dropped, lend_known, packages_of
 from harness.sandbox.absent.watching import WATCHING
 from harness.syntax import walk
 
@@ -37,6 +37,7 @@ def lend_imports(tree: ast.Module) -> dict[int, str]:
             if {*map(_is_here, names)} != {True}:
                 said = ", ".join(names)
                 found[id(node)] = f"{said}: not here; its names are bound by role"
+    lend_dropped(tree)
     return found
 
 

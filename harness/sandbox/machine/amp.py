@@ -62,17 +62,14 @@ def _autocast() -> None:
     original = autocast.__init__
 
     @functools.wraps(original)
-    def on_the_cpu(
-        self: Any,
-        device_type: Any = "cuda",  # posted code means torch.cuda.amp.autocast by a bare autocast()
-        *args: Any,
-        **kwargs: Any,
-    ) -> None:
-        if isinstance(device_type, str) and device_type in ACCELERATORS:
-            device_type = "cpu"
-            if not args and kwargs.get("dtype") is None:
+    def on_the_cpu(self: Any, *args: Any, **kwargs: Any) -> None:
+        if "device_type" in kwargs:
+            args = (kwargs.pop("device_type"), *args)
+        if args and isinstance(args[0], str) and args[0] in ACCELERATORS:
+            args = ("cpu", *args[1:])
+            if len(args) == 1 and kwargs.get("dtype") is None:
                 kwargs["dtype"] = torch.float16
-        original(self, device_type, *args, **kwargs)
+        original(self, *args, **kwargs)
 
     setattr(autocast, "__init__", on_the_cpu)  # noqa: B010 - mypy refuses to assign
     is_enabled = torch.is_autocast_enabled

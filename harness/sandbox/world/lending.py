@@ -490,7 +490,7 @@ class Lender:
         if self.elastic or not plain:
             self._adapted(self.values.model, short)
         parts_of.name_parts(self.values.model, self.reading)
-        parts_of.name_methods(self.values.model, self.reading, self._answers.loss_of)
+        parts_of.name_methods(self.values.model, short, self.reading, self._answers.loss_of)
         bare = not BARE.isdisjoint(words(name))
         return self.values.the_model(wrap=self.wrap and not bare)
 
@@ -502,8 +502,7 @@ class Lender:
             stateful = self.values.workload.carries_state
             answers.adapt(model, self._answers, carries_state=stateful)
         if self.elastic:
-            parts_of.name_methods(model, self.reading, self._answers.loss_of)
-            parts_of.name_unknown(model, name, self.reading)
+            parts_of.name_methods(model, name, self.reading, self._answers.loss_of)
         return model
 
     def _trains_another(self, name: str) -> bool:

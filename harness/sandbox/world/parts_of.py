@@ -32,6 +32,14 @@ SWITCHING = frozenset(
 MEASURING = frozenset({"mfu", "flops", "num", "count", "n"})
 """Words in names of methods that say a number of a model: ``model.get_num_params()``."""
 
+LOSSES = frozenset({"loss", "losses"})
+"""Words in names of methods that compute one."""
+
+TRAINING = frozenset({"backward", "step", "sync", "fit", "update", "learn", "optimize"})
+"""Words in names of methods that train, or that wrappers of models have: what such a one does is not
+known.
+"""
+
 ONLY_MODULES = frozenset({
     "parameters", "named_parameters", "modules", "named_modules", "children", "eval", "train",
 })  # fmt: skip
@@ -133,25 +141,26 @@ def _part_in(texts: Iterable[ast.expr]) -> Iterator[str]:
                 yield first
 
 
-def name_methods(model: nn.Module, reading: ProgramReading, loss: Callable[..., Any]) -> None:
-    """Give the model methods that only the reader's own has: ``model.loss(x, y)``."""
-    for name in _asked(reading) & reading.called:
-        said = {*words(name)}
-        if "loss" in said:
-            _call(model, name, functools.partial(loss, model))
+def name_methods(
+    model: nn.Module, name: str, reading: ProgramReading, loss: Callable[..., Any]
+) -> None:
+    """Give the model methods that only the reader's own has: ``model.loss(x, y)``; one that no word
+    tells does what the model does, as ``model.encode(x)``. ``name``: of the model in the program.
+    """
+    asked = _asked(reading) | reading.asked_of(name) | reading.asked_of_kept(name)
+    for method in asked & reading.called:
+        said = {*words(method)}
+        if said & LOSSES:
+            _call(model, method, functools.partial(loss, model))
         elif said & SWITCHING:
-            _call(model, name, lambda *_, **__: None)
+            _call(model, method, lambda *_, **__: None)
         elif said & MEASURING:
-            _call(model, name, lambda *_, **__: 1)
-        elif name == "get_input_embeddings":
+            _call(model, method, lambda *_, **__: 1)
+        elif method == "get_input_embeddings":
             for embedding in (m for m in model.modules() if isinstance(m, nn.Embedding)):
-                _call(model, name, functools.partial(_itself, embedding))
-
-
-def name_unknown(model: nn.Module, name: str, reading: ProgramReading) -> None:
-    """Methods that nobody shows do what the model does: ``model.encode(x)``."""
-    for method in reading.asked_of(name) & reading.called:
-        _call(model, method, functools.partial(_called, model))
+                _call(model, method, functools.partial(_itself, embedding))
+        elif not said & TRAINING:
+            _call(model, method, functools.partial(_called, model))
 
 
 def _called(model: nn.Module, *args: Any, **keywords: Any) -> Any:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from harness.sandbox.absent.imports import paths_in
-from harness.sandbox.batches.transitions import transition
+from harness.sandbox.batches.transitions import is_a_part, transition
 from harness.sandbox.names.table import Table
 from harness.syntax import dotted, walk
 
@@ -362,8 +362,11 @@ class ProgramReading:
 
     @cached_property
     def remembered(self) -> dict[str, str]:
-        """What of a replay memory they mean, where they are a batch of one: ``update(s, a, r, s2)``."""
+        """What of a replay memory they mean, where they are a batch of one: ``update(s, a, r, s2)``, or
+        free names that mean one together.
+        """
         asked = [[a.arg for a in root.wanted()] for root in self.roots()]
+        asked.append([name for name in self.free if is_a_part(name)])
         pairs = (
             pair for names in asked for pair in zip(names, transition(names) or (), strict=False)
         )

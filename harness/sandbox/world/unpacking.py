@@ -118,22 +118,20 @@ class Unpacking:
     def keys(self) -> tuple[str, ...]:
         """Texts by which parts of a batch are asked for: ``batch["input_ids"]``, in order."""
         found: dict[str, None] = {}
-        outputs = set[str]()
+        of_a_batch = set[str]()
         for node in self._nodes:
             match node:
                 case ast.Subscript(value=base, slice=ast.Constant(value=str(key))):
                     found.setdefault(key)
-                    if (
-                        self._table.part(_spelt(base)) == "batch"
-                        and self._table.part(key) == "output"
-                    ):
-                        outputs.add(key)
+                    part = self._table.part(key)
+                    if self._table.part(_spelt(base)) == "batch" and part in (None, "output"):
+                        of_a_batch.add(key)
                 case ast.Call(
                     func=ast.Attribute(attr="get" | "pop"), args=[ast.Constant(value=str(key)), *_]
                 ):
                     found.setdefault(key)
-        of_batches = OF_A_BATCH - {"index"}
-        return tuple(k for k in found if k in outputs or self._table.part(k) in of_batches)
+        parts = OF_A_BATCH - {"index"}
+        return tuple(k for k in found if k in of_a_batch or self._table.part(k) in parts)
 
     @cached_property
     def takes_mappings(self) -> bool:
