@@ -1,11 +1,12 @@
 """One program, executed and measured in its probes, and judged."""
 
+import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from time import perf_counter
 
-from harness.beside import called_with
+from harness.beside import called_with, unpacked
 from harness.domain.branch import in_none, left_for_later
 from harness.domain.candidate import Candidate
 from harness.domain.further import further_probes, with_further
@@ -20,7 +21,7 @@ from harness.domain.scenario import Probe, Scenario
 from harness.domain.situating import situated
 from harness.domain.spoiled import spoiled_probes
 from harness.domain.trace import ProbeTrace, Trace
-from harness.extraction.own_world import is_own_world
+from harness.extraction.own_world import is_own_world, without_imports_of
 from harness.properties import judge
 from harness.properties.own import may_follow_the_ranks, own_grade, own_settings
 
@@ -33,6 +34,9 @@ MOST_CUT = 4
 """Probes of one program that may break off; one that did so before any update counts twice, and four
 times in a world of its own, where one probe runs it in both sizes.
 """
+
+NOT_HERE = re.compile(r"needs (\w+), which is not here$")
+"""How it is said that a program imports what is no package of this machine, and no known one."""
 
 NOT_AGAIN = "it was not run again: its runs so far had broken off"
 
@@ -134,6 +138,11 @@ class Trial:
         those on as well. What is wrong then decides.
         """
         trace, grade = self._by_its_settings(resumes=True)
+        if (left := self._left_to_its_reader(trace)) is not None:
+            lent, more, found = left.alone()
+            return (lent, more, found) if found.code != "inconclusive" else (
+                self._candidate, trace, grade
+            )  # fmt: skip
         options = trace.probes[0].program.options
         if grade.code != "right" or not options:
             return self._candidate, trace, grade
@@ -145,6 +154,20 @@ class Trial:
         if found.code == "wrong":
             return called, more, found.noted(said)
         return self._candidate, trace, grade.noted(said)
+
+    def _left_to_its_reader(self, trace: Trace) -> "Trial | None":
+        """The same with what it imports of a package that is nowhere lent by its names; ``None`` where
+        it came to train, or that is not what kept it from training.
+        """
+        program, ended = self._candidate.program, trace.probes[0].program
+        needed = NOT_HERE.search(ended.message or "") if ended.outcome == "unbound" else None
+        if needed is None or any(p.updates for p in trace.probes) or unpacked(program).modules:
+            return None
+        without = without_imports_of(program, needed[1])
+        if without == program or is_own_world(without):
+            return None
+        candidate = self._candidate.model_copy(update={"program": without})
+        return Trial(candidate, self._scenario, self._agent, self._probing)
 
     def _by_its_settings(self, *, resumes: bool = False) -> tuple[Trace, Grade]:
         """As it is, and then with gradients far below and far above its own threshold. ``resumes``:

@@ -5,6 +5,7 @@ import builtins
 import symtable
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import TypeGuard
 
 from harness.beside import unpacked, whole
 from harness.extraction import names as extraction
@@ -42,6 +43,27 @@ def is_own_world(program: str, *, at_rest: bool = False) -> bool:
         return trains(whole(program)) or (at_rest and not GOES_BACK & _asked_in(tree))
     except (SyntaxError, RecursionError):
         return False
+
+
+def without_imports_of(program: str, package: str) -> str:
+    """The program with the names that it imports of a package left to its reader; its lines keep their
+    numbers.
+    """
+    lines = program.split("\n")
+    for node in walk(tree_of(program)):
+        if _imports(node, package):
+            first, last = node.lineno - 1, node.end_lineno or node.lineno
+            lines[first:last] = [" " * node.col_offset + "pass"] + [""] * (last - first - 1)
+    return "\n".join(lines)
+
+
+def _imports(node: ast.AST, package: str) -> TypeGuard[ast.Import | ast.ImportFrom]:
+    match node:
+        case ast.Import(names=names):
+            return [alias.name.partition(".")[0] for alias in names] == [package]
+        case ast.ImportFrom(module=str(module), level=0):
+            return module.partition(".")[0] == package
+    return False
 
 
 def _asked_in(tree: ast.AST) -> set[str]:

@@ -117,31 +117,45 @@ def _uses_what_is_made(program: str, tree: ast.Module, loop: ast.stmt) -> bool:
 def _put(program: str, code: str, tree: ast.Module, around: list[ast.stmt], loop: ast.stmt) -> str:
     """The block's statements where their likes stand, the rest of them before or behind the loop."""
     lines, margin = program.split("\n"), " " * loop.col_offset
-    above: list[str] = []
-    behind = False
-    put: dict[int, list[str]] = {}
-    for node in tree.body:
-        source = source_of(code, node)
-        if isinstance(node, _IMPORTS) or (isinstance(node, DEFINITIONS) and margin):
-            above.append(source)
-            continue
-        is_loop = isinstance(node, ast.For | ast.While)
-        place = loop if is_loop else _like(node, around)
-        behind = behind or is_loop
-        at = around.index(place) if place is not None else None
-        key = at if at is not None else (around.index(loop) + (0.5 if behind else -0.5))
-        put.setdefault(int(key * 2), []).append(textwrap.indent(source, margin))
-    replaced = {2 * i: node for i, node in enumerate(around) if 2 * i in put}
-    for key in sorted(put, reverse=True):
-        text = "\n".join(put[key])
-        if key in replaced:
-            node = replaced[key]
+    above = [n for n in tree.body if _stands_first(n, margin)]
+    put = _places([n for n in tree.body if n not in above], around, loop)
+    for place in sorted(put, reverse=True):
+        text = "\n".join(textwrap.indent(source_of(code, n), margin) for n in put[place])
+        node = around[place // 2] if place >= 0 else loop
+        if place % 2 == 0:
             lines[first_line(node) - 1 : node.end_lineno] = [text]
-        elif key < 2 * around.index(loop):
+        elif place < 2 * around.index(loop):
             lines[first_line(loop) - 1 : first_line(loop) - 1] = [text]
         else:
-            lines[loop.end_lineno or 0 : loop.end_lineno or 0] = [text]
-    return "\n".join([*above, *lines])
+            lines[node.end_lineno or 0 : node.end_lineno or 0] = [text]
+    return "\n".join([*(source_of(code, n) for n in above), *lines])
+
+
+def _stands_first(node: ast.stmt, margin: str) -> bool:
+    return isinstance(node, _IMPORTS) or (isinstance(node, DEFINITIONS) and bool(margin))
+
+
+def _places(
+    shown: Sequence[ast.stmt], around: list[ast.stmt], loop: ast.stmt
+) -> dict[int, list[ast.stmt]]:
+    """What is put where: twice the position of the statement that it replaces, and one more behind it.
+    What is new stands beside the loop; among settings behind what stands above it in the block.
+    """
+    found: dict[int, list[ast.stmt]] = {}
+    settings, last, beside = not isinstance(loop, ast.For | ast.While), -1, -1
+    for node in shown:
+        is_loop = isinstance(node, ast.For | ast.While)
+        like = loop if is_loop else _like(node, around)
+        beside = 1 if is_loop else beside
+        if like is not None:
+            place = 2 * around.index(like)
+            last = max(last, place)
+        elif settings and last >= 0:
+            place = last + 1  # it may need what stands above it
+        else:
+            place = 2 * around.index(loop) + beside
+        found.setdefault(place, []).append(node)
+    return found
 
 
 def _like(node: ast.stmt, around: Sequence[ast.stmt]) -> ast.stmt | None:

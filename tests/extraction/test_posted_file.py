@@ -101,6 +101,17 @@ def test_a_change_that_has_no_place_is_run_for_nobody():
     assert "block 3" in found.reason
 
 
+def test_settings_that_are_new_stand_behind_those_that_they_may_need():
+    loop = "for x in data:\n    optimizer.step()\n    schedule.step()\n"
+    posted = f"n = 8\nepochs = 3\nschedule = cosine(optimizer, epochs)\n\n{loop}"
+    shown = "n = 8\nper_epoch = len(data) // n\nschedule = cosine(optimizer, per_epoch * epochs)\n"
+
+    program = run_of(fence(shown, "python"), posted)
+
+    assert isinstance(program, str)
+    assert program.index("n = 8") < program.index("per_epoch =") < program.index("cosine(")
+
+
 METHODS = """\
 from torch import nn
 

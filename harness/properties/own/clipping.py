@@ -3,6 +3,7 @@ and nobody misses that. A clip that was copied, and still names the part that wa
 choice.
 """
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -10,11 +11,15 @@ from harness.domain.clip_call import ClipCall, clip_calls
 from harness.domain.scenario import PropertyRule
 from harness.domain.trace import Trace, Update
 from harness.domain.verdict import Verdict, failed
+from harness.properties.clipping.clip_global_norm import ID as GLOBAL
 from harness.properties.clipping.clip_per_group import ID
-from harness.properties.evidence.figures import close, count, number
+from harness.properties.evidence.figures import close, count, number, show
 from harness.properties.evidence.settings import bounds_its_norm
 from harness.properties.evidence.thresholds import NAMED
 from harness.properties.judging.apart import only
+
+MULTIPLIED = re.compile(r"clip_grad_norm_?\(.*\*")
+"""How a program shows that it multiplies the threshold of its clip."""
 
 OFTEN = 3
 """In so many updates a second clip of the same part is no accident."""
@@ -50,6 +55,43 @@ def copied_clip(trace: Trace, allowed: Sequence[PropertyRule]) -> tuple[Verdict,
         )
         return (found,)
     return ()
+
+
+def divided_after(trace: Trace, allowed: Sequence[PropertyRule]) -> tuple[Verdict, ...]:
+    """A fail where each update consumes what its clip left divided by its number of micro-batches: the
+    clip met their sum. Who multiplies the threshold makes up for that.
+    """
+    for probe in () if GLOBAL in {rule.id for rule in allowed} else trace.probes:
+        windows = [u for u in probe.updates if u.window_size > 1]
+        loud = [u for u in windows if _divided(u) and _acts(clip_calls(u)[0])]
+        made_up = any(MULTIPLIED.search(line) for line in probe.program.source.split("\n"))
+        if made_up or len(loud) < OFTEN or not all(map(_divided, windows)):
+            continue
+        first, limit = loud[0], clip_calls(loud[0])[0].limit or 0.0
+        met, left = clip_calls(first)[0].returned or 0.0, first.consumed_norm
+        found = failed(
+            GLOBAL,
+            f"In {probe.probe} the clip at {show(limit)} met the sum of "
+            f"{count(first.window_size, 'micro-batch')}, of norm {show(met)}, and what it left was "
+            f"divided by their number afterwards, to {show(left)}: the threshold is of the sum, and "
+            "not of the gradient that the optimizer consumes. Divide before the clip.",
+            number("norm that the clip met", met, probe.probe),
+            number("norm of the consumed gradient", left, probe.probe),
+        )
+        return (found,)
+    return ()
+
+
+def _divided(update: Update) -> bool:
+    calls = clip_calls(update)
+    if len(calls) != 1 or update.loss_scale > 1.0 or not calls[0].bounds:
+        return False
+    left = min(calls[0].returned or 0.0, calls[0].limit or 0.0)
+    return left > 0.0 and close(update.consumed_norm * update.window_size, left, NAMED)
+
+
+def _acts(call: ClipCall) -> bool:
+    return (call.returned or 0.0) > (call.limit or 0.0)
 
 
 def _again(update: Update) -> bool:

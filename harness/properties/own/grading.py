@@ -13,7 +13,7 @@ from harness.properties.accumulation import no_batch_lost
 from harness.properties.diagnosis import training_unchanged
 from harness.properties.evidence.figures import number, show
 from harness.properties.learning.every_parameter_learns import ID as LEARNS
-from harness.properties.own.clipping import copied_clip, where_clipped
+from harness.properties.own.clipping import copied_clip, divided_after, where_clipped
 from harness.properties.own.configured import left_to_a_trainer
 from harness.properties.own.exchanged import BUILT_WHEN, beside_a_lent_optimizer
 from harness.properties.own.hand_clips import INACTIVE, bounds_another, by_design
@@ -92,6 +92,7 @@ def _beside_the_rules(
 ) -> Iterator[Verdict]:
     """Fails that no setting asks for."""
     yield from copied_clip(trace, allowed)
+    yield from divided_after(trace, allowed)
     yield from bounds_another(trace, settings, allowed)
     yield from misnamed_norm(trace, allowed)
 

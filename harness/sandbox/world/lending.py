@@ -24,7 +24,7 @@ from harness.sandbox.names.table import NameEntry, Table, words
 from harness.sandbox.unbound import NameScouted, Unbound
 from harness.sandbox.world import answers, parts_of
 from harness.sandbox.world.data import Data
-from harness.sandbox.world.networks import Networks
+from harness.sandbox.world.networks import PART, Networks
 from harness.sandbox.world.parts import ROLES
 from harness.sandbox.world.policies import MET, in_time, part_of_a_rollout
 from harness.sandbox.world.reading import ProgramReading, last_name
@@ -54,6 +54,7 @@ MAKER = "maker of "
 MADE = frozenset({
     "model", "other model", "loader", "validation", "dataset", "criterion", "optimizer", "scheduler",
     "scaler", "settings", "accelerator", "logger", "parameters", "local rank", "device", "rank",
+    "collate",
 })  # fmt: skip
 """What functions and classes make that are called by name only: ``build_model()``, ``MyModel()``."""
 
@@ -185,10 +186,12 @@ class Lender:
         first, _, rest = " ".join(words(name)).partition(" ")
         text = self.values.workload.carries_state and name in self._extra
         found = None if text else self._by_name(name) or self._before_a_model(name)
-        if found in MADE and self._is_a_class(name):
+        called = found == "loader" and name in self.reading.called_plainly
+        if called or (found in MADE and self._is_a_class(name)):
             return f"{MAKER}{found}"
         if first in MAKING and rest and found not in ("source", "effectless"):
             made = self.table.role(rest, "objects")
+            made = "model" if made is None and PART.fullmatch(rest.split()[-1]) else made
             return f"{MAKER}{made}" if made in MADE else found
         return found
 
@@ -464,6 +467,8 @@ class Lender:
                 and not self._shows_module()
             ):
                 return self.lightning_module()
+            if role == "model" and not self._is_a_class(name):
+                self._is_the_only(name, f"{MAKER}model")
             found = self.of(role, name)
             return self.later(role) if found is LATE else found
 

@@ -131,12 +131,16 @@ class ProgramReading:
 
     @cached_property
     def _asked(self) -> frozenset[str]:
-        """The same without attributes that are asked of an optimizer, a model or the like."""
+        """The same without attributes that are asked of an optimizer, a model or the like, and without
+        ``loss.backward()``, which is handed nothing.
+        """
         others = ("optimizer", "scheduler", "scaler", "model", "logger", "criterion")
         asked = (n for n in self.nodes if isinstance(n, ast.Attribute))
+        handed = {id(c.func) for c in self.nodes if isinstance(c, ast.Call) and c.args}
         own = {
             n.attr for n in asked
             if self.table.role(last_name(n.value) or "", "objects") not in others
+            and (n.attr != "backward" or id(n) in handed)
         }  # fmt: skip
         return self._said | own
 

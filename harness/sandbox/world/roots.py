@@ -42,6 +42,12 @@ class Call:
         return f"{self.function}({', '.join(self.arguments)})"
 
 
+EVERY = "every"
+"""What a class that counts micro-batches calls how many of them make a window; elsewhere it is how often
+something is logged.
+"""
+
+
 class Starter:
     """Calls the functions of one program that nothing calls."""
 
@@ -92,7 +98,10 @@ class Starter:
 
     def _windows_of_one(self, function: Function) -> list[ast.arg]:
         """Parameters as ``accum=1``, whose default leaves accumulation out."""
-        return [a for a in optional(function, 1) if self._lender.role(a.arg) == "accumulation"]
+        return [a for a in optional(function, 1) if self._is_a_window(a.arg)]
+
+    def _is_a_window(self, name: str) -> bool:
+        return name == EVERY or self._lender.role(name) == "accumulation"
 
     def _is_needed(self, name: str) -> bool:
         """Whether it gets an object although it has a default: settings do of which some are read."""
@@ -171,7 +180,7 @@ class Starter:
         meant = self._class_meant(name) or self.class_of(name)
         if meant is not None:
             return self._made(meant, name)
-        role = self._lender.role(name)
+        role = "accumulation" if name == EVERY else self._lender.role(name)
         lent = self._lender.names
         there = [
             (n, v) for n, v in own.items() if not (n.startswith("__") or n in lent or _is_type(v))
@@ -179,7 +188,7 @@ class Starter:
         made = [v for n, v in there if role and self._lender.role(n) == role]
         if len(made) == 1 and role not in ("effectless", "logger"):
             return made[0]
-        found = self._lender.lend(name)
+        found = self._lender.of(role, name) if name == EVERY and role else self._lender.lend(name)
         return self._lender.later(name) if found is LATE else found
 
     def _class_meant(self, name: str) -> ast.ClassDef | None:
@@ -201,11 +210,13 @@ class Starter:
         if root.owner is None:
             return self._global(root.tree.name)  # type: ignore[no-any-return]  # a function
         cls = self._global(root.owner.name)
-        made = [v for v in vars(self._module).values() if isinstance(v, cls)]
+        there = (*vars(self._module).values(), *self._lender.instances)
+        made = [v for v in there if isinstance(v, cls)]
         if not root.is_method:
             return getattr(cls, root.tree.name)  # type: ignore[no-any-return]  # a function
         instance = made[0] if made else self._completed(root.owner, self._instance(root.owner, cls))
-        self._lender.instances += (instance,)
+        if not any(one is instance for one in self._lender.instances):
+            self._lender.instances += (instance,)
         return getattr(instance, root.tree.name)  # type: ignore[no-any-return]  # a method
 
     def _completed(self, owner: ast.ClassDef, instance: Any) -> Any:
