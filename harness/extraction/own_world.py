@@ -40,9 +40,15 @@ def is_own_world(program: str, *, at_rest: bool = False) -> bool:
         tree = tree_of(code)
         if free_names(code) or (_are_read_early(tree) if at_rest else _is_given_anew(tree)):
             return False
-        return trains(whole(program)) or (at_rest and not GOES_BACK & _asked_in(tree))
+        rests = at_rest and not GOES_BACK & _asked_in(tree) and not _is_a_step_alone(tree)
+        return trains(whole(program)) or rests
     except (SyntaxError, RecursionError):
         return False
+
+
+def _is_a_step_alone(tree: ast.Module) -> bool:
+    """Whether the step of a module of Lightning stands there without its class."""
+    return any(isinstance(s, ast.FunctionDef) and s.name == "training_step" for s in tree.body)
 
 
 def without_imports_of(program: str, package: str) -> str:

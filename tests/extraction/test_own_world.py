@@ -3,7 +3,7 @@
 import pytest
 
 from harness.beside import CompanionFile, PackedProgram
-from harness.extraction.own_world import free_names, is_own_world
+from harness.extraction.own_world import free_names, is_own_world, without_imports_of
 
 
 def beside_loops(code: str, loops: str) -> str:
@@ -63,3 +63,14 @@ def test_names_that_a_program_declares_global_are_its_own():
 
 def test_what_is_imported_by_a_star_may_be_any_name():
     assert free_names("from torch.nn import *\nLinear(1, 1)\n") == frozenset()
+
+
+def test_the_step_of_a_module_that_is_not_shown_is_none():
+    step = "def training_step(self, batch, batch_idx):\n    return self(batch).sum()\n"
+    assert not is_own_world(step, at_rest=True)
+    assert is_own_world(step.replace("training_step", "evaluate"), at_rest=True)
+
+
+def test_names_of_a_package_are_left_to_the_reader_in_their_lines():
+    program = "import os\nfrom lab.data import (\n    make,\n)\nx = make()\n"
+    assert without_imports_of(program, "lab") == "import os\npass\n\n\nx = make()\n"
