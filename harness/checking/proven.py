@@ -34,6 +34,8 @@ def proven(program: BlockInContext, ended: Ended) -> Iterator[Finding]:
     yield from _no_parameter(program)
     yield from _of_nothing(program)
     yield from _dropped(program, ended)
+    yield from _bound_anew(program)
+    yield from _same_as_before(program)
     warned = next((found for text in ended.texts if (found := _BROADCAST.search(text))), None)
     # what we call is handed ours
     lent = ended.calls or lent_names(program) & names_in(program.tree)
@@ -131,6 +133,56 @@ def _goes_on(name: str, model: str, above: _Above, nodes: Sequence[tuple[ast.AST
 
 def _is_stored(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+
+
+def _bound_anew(program: BlockInContext) -> Iterator[Finding]:
+    """``for tp, p in zip(target.parameters(), net.parameters()): tp = tau * p + (1 - tau) * tp``."""
+    for loop in (n for n in walk(program.tree) if isinstance(n, ast.For)):
+        if not _of_parameters(loop.iter) or not isinstance(loop.body[-1], ast.Assign):
+            continue
+        last = loop.body[-1]
+        name, own = (
+            dotted(last.targets[0]),
+            {n.id for n in walk(loop.target) if isinstance(n, ast.Name)},
+        )
+        if name in own and isinstance(last.value, ast.BinOp) and program.is_own(last.lineno):
+            yield Finding(
+                f"Line {program.place(last.lineno)} binds the loop's name `{name}` to another tensor, "
+                f"which nothing reads: the parameter stays as it is. Change it in place: "
+                f"`{name}.copy_(...)`."
+            )
+
+
+def _of_parameters(iterated: ast.expr) -> bool:
+    asked = {n.attr for n in walk(iterated) if isinstance(n, ast.Attribute)}
+    return bool(asked & {"parameters", "named_parameters", "buffers"})
+
+
+def _same_as_before(program: BlockInContext) -> Iterator[Finding]:
+    """``before = [p.data for p in model.parameters()]``, a step, and a difference from it."""
+    nodes = walk(program.tree)
+    steps = [n.lineno for n in nodes if isinstance(n, ast.Call) and last_of(n.func) == "step"]
+    apart = [n for n in nodes if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Sub)]
+    for node in (n for n in nodes if isinstance(n, ast.Assign) and program.is_own(n.lineno)):
+        name, step = dotted(node.targets[0]), min((n for n in steps if n > node.lineno), default=0)
+        if not step or not _holds_parameters(node.value):
+            continue
+        if any(one.lineno > step and name in names_in(one) for one in apart):
+            yield Finding(
+                f"Line {program.place(node.lineno)} keeps the parameters themselves in `{name}`, no "
+                "copies: they change with the step, and their difference from it is 0. Take "
+                "`p.detach().clone()`."
+            )
+
+
+def _holds_parameters(value: ast.expr) -> bool:
+    """A list or dict of ``p``, ``p.data`` or ``p.detach()`` for all parameters."""
+    match value:
+        case ast.ListComp(elt=held, generators=[one]) | ast.DictComp(value=held, generators=[one]):
+            names = {n.id for n in walk(one.target) if isinstance(n, ast.Name)}
+            plain = ast.unparse(held).removesuffix(".data").removesuffix(".detach()")
+            return plain in names and _of_parameters(one.iter)
+    return False
 
 
 def _no_parameter(program: BlockInContext) -> Iterator[Finding]:

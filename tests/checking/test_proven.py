@@ -123,3 +123,36 @@ def test_a_plain_tensor_in_a_module_is_trained_by_nobody():
         "torch.randn(4, 8, requires_grad=True)", "torch.ones(1, requires_grad=True)"
     )
     assert faults(anchor) == []
+
+
+AVERAGE = "for a, p in zip(averaged.parameters(), net.parameters()):\n    "
+
+
+@pytest.mark.parametrize(
+    ("line", "is_fault"),
+    [
+        ("a = 0.9 * a + 0.1 * p", True),
+        ("a.copy_(0.9 * a + 0.1 * p)", False),
+        ("a.data = 0.9 * a + 0.1 * p", False),
+        ("total = total + (a - p).norm()", False),
+    ],
+)
+def test_a_loop_over_parameters_that_binds_its_name_anew_changes_none(line, is_fault):
+    assert ["in place" in said for said in faults(AVERAGE + line)] == [True] * is_fault
+
+
+@pytest.mark.parametrize(
+    ("held", "is_fault"),
+    [("p.data", True), ("p.detach()", True), ("p", True), ("p.detach().clone()", False)],
+)
+def test_parameters_that_are_kept_before_a_step_and_compared_after_it_are_copied(held, is_fault):
+    text = (
+        f"old = [{held} for p in net.parameters()]\noptimizer.step()\n"
+        "moved = [(p - o).norm() for p, o in zip(net.parameters(), old)]\n"
+        "far = [(p.data - old[n]).norm() for n, p in enumerate(net.parameters())]"
+    )
+    assert ["no copies" in said for said in faults(text)] == [True] * is_fault
+
+
+def test_parameters_that_are_kept_and_never_compared_are_nobodys_fault():
+    assert faults("ps = [p for p in net.parameters()]\noptimizer.step()\nclip(ps, 1.0)") == []
