@@ -281,10 +281,14 @@ def _short(one: _One, program: BlockInContext) -> BlockInContext:
     return program if one.seconds is None else shortened(program)
 
 
+_HOOKS = re.compile(r"def (?:training_step|configure_optimizers|\w+_epoch_end)\(self")
+"""How a block shows a module of Lightning, whatever it is derived from."""
+
+
 def _came_to_its_end(part: Part, seen: BlockRun) -> bool:
     used = uses(tree_of(part.code))
     trains = used.clips or "Trainer" in used.calls or "LightningModule" in part.code
-    if "def training_step(" in part.code or "def configure_optimizers(" in part.code:
+    if _HOOKS.search(part.code):
         return seen.trains  # a module of Lightning
     if part.kind in ("training-loop", "update-function") and seen.program.outcome == "raised":
         return False  # such as where it counts what it got right

@@ -56,6 +56,8 @@ class ReadyProgram:
     """Models that it was lent."""
     optimizers: tuple[Optimizer, ...] = ()
     """Optimizers that it was lent."""
+    is_told_shapes: bool = False
+    """Whether the names of what it was lent say its shapes: one number a row of a replay memory."""
 
     def run(self) -> None:
         """Run it, until it ends or enough was seen."""

@@ -142,6 +142,7 @@ def _ready(
     if order.brief:
         bound.patience.hurry()
     recorder.steps.given = bound.optimizers
+    recorder.losses.shapes_are_its_own = bound.is_told_shapes
     return bound
 
 

@@ -167,6 +167,12 @@ class Lender:
         """Whether what is lent is made to fit."""
         return self.networks.elastic
 
+    @property
+    def remembers(self) -> bool:
+        """Whether its batches are of a replay memory."""
+        rows = (part for row in self.unpacking.rows.values() for part in row)
+        return "next input" in {*rows, *self.reading.remembered.values()}
+
     def is_known(self, name: str) -> bool:
         """Whether a scout found out what a name is."""
         return name in self._known

@@ -217,6 +217,7 @@ class _Binding:
             passes=int(self.values.number("epochs")),
             models=(self.values.model,),
             optimizers=self.values.optimizers,
+            is_told_shapes=self.lender.remembers,
         )
 
     @contextlib.contextmanager
