@@ -46,10 +46,14 @@ class Shape:
         return LentBatch(parts, self)
 
     def value(self, parts: BatchParts, key: str) -> Any:
-        """What lies under a key: where no name tells what it means, one number a row."""
+        """What lies under a key: where no name tells what it means, one number a row, or the inputs
+        where these are made to fit.
+        """
         part, inputs = self.part(key), parts["input"]
-        unknown = part == "nothing" and isinstance(inputs, torch.Tensor) and inputs.dim() > 1
-        return numbers_of(inputs) if unknown else parts[part]
+        known = part != "nothing" and part in parts
+        if known or not isinstance(inputs, torch.Tensor) or inputs.dim() < 2:
+            return parts[part]
+        return inputs if self.fits else numbers_of(inputs)
 
     def part(self, key: str) -> str:
         """The part that a key means; what comes out is the target, in a batch."""
@@ -133,7 +137,14 @@ class LentBatch(tuple[Any, ...]):  # noqa: SLOT001 - it carries its parts
         return tuple.__iter__(self) if order is None else iter([self.parts[p] for p in order])
 
     def __getitem__(self, key: Any) -> Any:
-        return self._named(key) if isinstance(key, str) else tuple.__getitem__(self, key)
+        return self._under(key) if isinstance(key, str) else tuple.__getitem__(self, key)
+
+    def _under(self, key: str) -> Any:
+        """What lies under a key: where no name tells what it means, one number a row."""
+        try:
+            return self._named(key)
+        except KeyError:
+            return self._shape.value(self.parts, key)
 
     def _named(self, name: str) -> Any:
         part = self._shape.part(name)
@@ -141,10 +152,9 @@ class LentBatch(tuple[Any, ...]):  # noqa: SLOT001 - it carries its parts
             return self
         if part != "nothing" and part in self.parts:
             return self.parts[part]
-        inputs = self.parts["input"]
-        if hasattr(inputs, name) or not isinstance(inputs, torch.Tensor):
-            raise KeyError(name)
-        return inputs if self._shape.fits else numbers_of(inputs)
+        if self._shape.fits and not hasattr(self.parts["input"], name):
+            return self.parts["input"]
+        raise KeyError(name)
 
     def keys(self) -> Sequence[str]:
         """Lets ``**batch``, ``dict(batch)`` and ``batch.items()`` work."""

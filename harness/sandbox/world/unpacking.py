@@ -123,8 +123,7 @@ class Unpacking:
             match node:
                 case ast.Subscript(value=base, slice=ast.Constant(value=str(key))):
                     found.setdefault(key)
-                    part = self._table.part(key)
-                    if self._table.part(_spelt(base)) == "batch" and part in (None, "output"):
+                    if self._table.part(_spelt(base)) == "batch":
                         of_a_batch.add(key)
                 case ast.Call(
                     func=ast.Attribute(attr="get" | "pop"), args=[ast.Constant(value=str(key)), *_]
