@@ -60,8 +60,6 @@ def _beginnings(answer: str) -> Iterator[str]:
 def _begins(node: ast.AST, beginning: str, posted: str) -> bool:
     if not isinstance(node, ast.stmt) or anchors(node).keys() & UPDATE:
         return False
-    if isinstance(node, ast.For) and ast.unparse(node.iter) == beginning:
-        return True  # "the loop over `optimizer.param_groups`"
     line = posted.split("\n")[node.lineno - 1].strip()
     return line.startswith(beginning)
 

@@ -178,9 +178,7 @@ def _measurement(
 ) -> tuple[CodePiece, ...]:
     """Where a measurement is asked for, what reads a clock is as much the proposal as the loop."""
     chosen = [p for p in pieces if p in heads or (not p.doubted and p.doing.times)]
-    needed = frozenset().union(*(p.needs for p in chosen))
-    helps = [p for p in pieces if p not in chosen and p.inert and p.brings & needed]
-    return tuple(p for p in pieces if p in chosen or p in helps) or _unmarked(pieces)
+    return tuple(chosen) or _unmarked(pieces)
 
 
 def _unmarked(pieces: tuple[CodePiece, ...]) -> tuple[CodePiece, ...]:

@@ -114,15 +114,6 @@ def test_what_unscales_below_a_division_by_hand_may_be_meant_in_its_place():
     assert "not clear" in proposed(f"Like this:\n{lines}", divided)
 
 
-def test_a_loop_is_deleted_that_is_named_by_what_it_goes_over():
-    posted = "for group in optimizer.param_groups:\n    group['lr'] *= 0.1\n" + SCALED
-    lines = fenced("clip_grad_norm_(model.parameters(), 0.5)\nscaler.step(optimizer)")
-
-    program = proposed(f"Remove the loop over `optimizer.param_groups`, and clip:\n{lines}", posted)
-
-    assert "'lr'" not in program
-
-
 def test_the_posted_loop_with_remarks_is_no_proposal_beside_a_line_that_changes():
     """It had been judged, for it was the only block that trains."""
     remarks = SCALED.replace("clip_grad", "# too early\n    clip_grad")
