@@ -40,10 +40,6 @@ class Descriptors:
     ranks: tuple[int, ...]
     """The channel of each rank."""
 
-    def all(self) -> tuple[int, ...]:
-        """Every one of them."""
-        return (self.job, self.ledger, *self.ranks)
-
 
 def lead(plan: JailPlan, given: Descriptors, begin: Begin) -> NoReturn:
     """Run one job to its end. Call it in a fresh fork; it never returns."""

@@ -42,11 +42,6 @@ COUNTING = frozenset({"GradientAccumulationScheduler"})
 _patched: set[str] = set()
 
 
-def wraps(path: str) -> bool:
-    """Whether the object at a dotted path wraps models for several ranks by itself."""
-    return path.partition(".")[0] in INSTALLED and path.endswith((".Fabric", ".Trainer"))
-
-
 def install(
     paths: Iterable[str], epochs: int, notes: list[str], world_size: int, batches: int | None = None
 ) -> None:

@@ -12,8 +12,6 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from harness.sandbox.world.spies import Spy
-
 Fit = Callable[[list[Any], dict[str, Any]], Any]
 """Changes the arguments of a call that was refused; what it returns, if anything, is the result."""
 
@@ -60,8 +58,6 @@ def stretched(value: Tensor, shape: Sequence[int]) -> Tensor:
 
 def rows_like(value: Any, rows: Tensor) -> Any:
     """As many rows as there are, as wide as those of a model's own data."""
-    if isinstance(value, list | tuple):
-        value = next((one for one in value if isinstance(one, Tensor)), rows)
     if not isinstance(value, Tensor):
         return rows
     value = value if value.dim() else value.reshape(1)
@@ -75,7 +71,6 @@ def stretched_rows(value: Tensor, width: int) -> Tensor:
 
 
 def _fits_of(name: str) -> Iterator[Fit]:
-    yield _numbers
     if name in FITS:
         yield FITS[name]
     if name != "getitem":
@@ -85,17 +80,6 @@ def _fits_of(name: str) -> Iterator[Fit]:
 
 def _tensors(given: list[Any]) -> list[int]:
     return [n for n, one in enumerate(given) if isinstance(one, Tensor)]
-
-
-def _classes(given: list[Any], named: dict[str, Any]) -> None:
-    """Targets of a loss over classes."""
-    logits = given[0] if given[0].dim() > 1 else given[0].reshape(-1, 1).repeat(1, 2)
-    place: Any = 1 if len(given) > 1 else "target"
-    target = given[1] if len(given) > 1 else named["target"]
-    shape = (logits.shape[0], *logits.shape[2:])
-    fitted = stretched(target, shape).long().remainder(logits.shape[1])
-    given[0] = logits
-    (given if place == 1 else named)[place] = fitted
 
 
 def _sounds(given: list[Any], named: dict[str, Any]) -> Tensor:
@@ -141,8 +125,6 @@ def _widths(given: list[Any], _: dict[str, Any]) -> None:
 def _shape(given: list[Any], _: dict[str, Any]) -> Tensor:
     """Another number of elements than there are."""
     value, sizes = given[0], given[1:]
-    if len(sizes) == 1 and isinstance(sizes[0], Tensor):
-        return stretched(value, sizes[0].shape)
     if len(sizes) == 1 and isinstance(sizes[0], tuple | list):
         sizes = [*sizes[0]]
     known = [max(1, int(size)) for size in sizes if int(size) != -1]
@@ -150,33 +132,22 @@ def _shape(given: list[Any], _: dict[str, Any]) -> Tensor:
     return stretched(value, [rest if int(size) == -1 else max(1, int(size)) for size in sizes])
 
 
-def _index(given: list[Any], named: dict[str, Any]) -> Any:
+def _index(given: list[Any], _: dict[str, Any]) -> None:
     """Too many indices, or too large ones."""
     value = given[0]
-    if len(given) == 3 and isinstance(given[1], int):  # gather
-        index, size = given[2].long(), value.shape[given[1]]
-        if index.dim() != value.dim():
-            index = stretched(index, [*value.shape[:-1], 1])
-        given[2] = index.remainder(size)
-        return None
     index = given[1] if isinstance(given[1], tuple) else (given[1],)
     if not value.dim():
         raise IndexError(index)
     places = zip(index, value.shape, strict=False)
     given[1] = tuple(_within(one, size) for one, size in places)
-    return None
 
 
 def _within(index: Any, size: int) -> Any:
     """An index that there is."""
     match index:
-        case int():
-            return index % size
         case slice():
             ends = (index.start, index.stop, index.step)
             return slice(*(None if at is None else int(at) for at in ends))
-        case Tensor(dtype=torch.bool):
-            return stretched(index, [size])
         case Tensor():
             return index.long().remainder(size)
     return index
@@ -202,28 +173,12 @@ def _any(given: list[Any], _: dict[str, Any]) -> bool:
     return bool(given[0].any())
 
 
-def _numbers(given: list[Any], named: dict[str, Any]) -> None:
-    """Settings that are numbers."""
-    if not any(isinstance(one, Spy) for one in (*given, *named.values())):
-        raise TypeError(given)
-    given[:] = [1 if isinstance(one, Spy) else one for one in given]
-    named.update({name: 1 for name, one in named.items() if isinstance(one, Spy)})
-
-
-def _truth(given: list[Any], _: dict[str, Any]) -> None:
-    for place in _tensors(given):
-        given[place] = given[place] != 0
-
-
-def _alike(given: list[Any], named: dict[str, Any]) -> None:
+def _alike(given: list[Any], _: dict[str, Any]) -> None:
     """Operands of one shape: that of the first."""
     places = _tensors(given)
     first = given[places[0]]
     for place in places[1:]:
         given[place] = stretched(given[place], first.shape)
-    for name, one in named.items():
-        if isinstance(one, Tensor):
-            named[name] = stretched(one, first.shape)
 
 
 def _dimensions(given: list[Any], _: dict[str, Any]) -> None:
@@ -239,26 +194,14 @@ def _dimensions(given: list[Any], _: dict[str, Any]) -> None:
 
 
 _OF: tuple[tuple[Fit, tuple[str, ...]], ...] = (
-    (_classes, ("cross_entropy", "nll_loss")),
     (_sounds, ("ctc_loss",)),
     (_shares, ("binary_cross_entropy", "binary_cross_entropy_with_logits")),
     (_widths, ("linear", "matmul", "mm", "bmm", "rmatmul")),
-    (_shape, ("view", "reshape", "view_as", "reshape_as", "expand", "unflatten")),
-    (_index, ("getitem", "gather", "index_select")),
+    (_shape, ("view", "reshape", "expand", "unflatten")),
+    (_index, ("getitem",)),
     (_joined, ("cat", "stack", "concat")),
     (_one, ("item", "float", "int", "index")),
     (_any, ("bool",)),
-    (_truth, ("invert", "and", "or", "bitwise_not")),
 )
 FITS = {name: fit for fit, names in _OF for name in names}
 """What fits the arguments of a function, by its name."""
-
-
-def install() -> None:
-    """Take a tensor where an array was expected, which is no call of torch's on tensors."""
-    original = torch.from_numpy
-
-    def from_numpy(array: Any) -> Tensor:
-        return array if isinstance(array, Tensor) else original(array)
-
-    setattr(torch, "from_numpy", from_numpy)  # noqa: B010 - mypy refuses to assign

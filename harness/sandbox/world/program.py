@@ -188,7 +188,6 @@ class _Binding:
         fitted = elastic.Elastic if self.lender.elastic else contextlib.nullcontext
         if self.lender.elastic:
             self.lender.notes.append(MADE_TO_FIT)
-            elastic.install()
 
         @contextlib.contextmanager
         def around() -> Iterator[None]:
