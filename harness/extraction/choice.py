@@ -3,7 +3,11 @@
 A head is the block that trains; what it needs is gathered around it afterwards (``assembly``).
 """
 
+import ast
+
+from harness.extraction.anchors import UPDATE, anchors, is_simple
 from harness.extraction.markers import (
+    compares,
     is_alternative,
     is_chosen,
     is_extra,
@@ -11,6 +15,7 @@ from harness.extraction.markers import (
     is_other_setting,
 )
 from harness.extraction.pieces import CodePiece
+from harness.syntax import walk
 
 
 def heads_of(pieces: tuple[CodePiece, ...], question: str) -> tuple[CodePiece, ...]:
@@ -54,9 +59,38 @@ def _proposed(
 
 
 def _here(group: list[CodePiece], question: str) -> list[CodePiece]:
-    """The pieces for the question's own setting, without extras."""
+    """The pieces for the question's own setting. An extra is kept only where it repeats another
+    piece.
+    """
     asked = [p for p in group if not is_other_setting(p.block.heading, p.block.lead, question)]
-    return [p for p in asked if not is_extra(p.block.heading, p.block.lead)]
+    extra = {p.index for p in asked if is_extra(p.block.heading, p.block.lead)}
+    plain = [p for p in asked if p.index not in extra]
+    return [p for p in asked if p.index not in extra or _over_again(p, plain)]
+
+
+def _over_again(extra: CodePiece, plain: list[CodePiece]) -> bool:
+    if not extra.doing.whole or compares(extra.block.heading, extra.block.lead):
+        return False
+    return any(_same_update(extra, other) for other in plain)
+
+
+def _same_update(one: CodePiece, other: CodePiece) -> bool:
+    """Whether one loop makes its update by the statements of the other, in any order, and sets all that
+    the other sets.
+    """
+    here, there = _simple(one), _simple(other)
+    return _updating(here) == _updating(there) and there.keys() <= here.keys()
+
+
+def _simple(piece: CodePiece) -> dict[str, ast.stmt]:
+    """By their text, the simple statements that call or set something of an update."""
+    nodes = (node for part in piece.parts for node in walk(part.node))
+    found = (node for node in nodes if isinstance(node, ast.stmt) and is_simple(node))
+    return {ast.dump(node): node for node in found if anchors(node)}
+
+
+def _updating(nodes: dict[str, ast.stmt]) -> set[str]:
+    return {text for text, node in nodes.items() if anchors(node).keys() & UPDATE}
 
 
 def _is_chosen(piece: CodePiece, group: list[CodePiece]) -> bool:

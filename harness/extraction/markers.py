@@ -127,6 +127,11 @@ _ELSEWHERE = _any(
     rf"|run|running|on|have|add|move|switch))\W*(?:\w+\W+){{0,3}}?(?P<setting>{_SETTING})\b",
 )
 _EXTRA = _any(r"\b(?:bonus|optional|optionally|going further|nice to have)\b")
+_COMPARES = _any(
+    r"\b(?:compar\w+|old|original|previous|posted|difference|differs?|experiment\w*|demonstrat\w+"
+    r"|seeing|see|shows?|showing|ablation|baseline|again|side by side|watch\w*|proof|curious|effect"
+    r"|convinc\w+|before and after|control|wrong|broken|bug|fault)\b",
+)
 _STEP = _any(
     r"^\W*(?:step|part)\s*\d", r"\bfix(?:es|ing)?\b", r"\bstable\b", r"\bstabili[sz]e", r"\bsafe\b"
 )
@@ -207,6 +212,11 @@ def elsewhere(heading: str, lead: str, question: str) -> bool:
 def is_extra(heading: str, lead: str) -> bool:
     """Whether a block is called more than what was asked for."""
     return bool(_EXTRA.search(heading) or _EXTRA.search(lead))
+
+
+def compares(heading: str, lead: str) -> bool:
+    """Whether a block is there to be held against another one."""
+    return bool(_COMPARES.search(heading) or _COMPARES.search(lead))
 
 
 def is_other_setting(heading: str, lead: str, question: str) -> bool:

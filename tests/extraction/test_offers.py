@@ -66,8 +66,10 @@ EXTRAS = [
 
 
 @pytest.mark.parametrize("said", EXTRAS)
-def test_an_extra_is_left_out_also_where_it_is_the_same_loop_over_again(said):
-    assert chosen(block(CLIPS) + block(CLIPS + "    print(loss.item())\n", said)) == [[0]]
+def test_an_extra_that_is_the_same_loop_over_again_is_a_program(said):
+    """Whoever wants the printout takes all of it."""
+    assert chosen(block(CLIPS) + block(LATE, said)) == [[0], [1]]
+    assert chosen(block(LATE) + block(CLIPS + "    print(loss.item())\n", said)) == [[0], [1]]
 
 
 OTHER_EXTRAS = {
