@@ -36,10 +36,16 @@ from harness.transcripts.unfollowed import (
     PURPOSES,
     RUN_TEXTS,
     WIDE,
+    asked_to_change,
+    called_by_a_variable,
     certain,
+    descriptors,
     doubt_about,
     fetched,
+    linked,
+    makes_links,
     put_over,
+    removed_by_find,
 )
 
 _BEFORE_A_PROGRAM = re.compile(
@@ -65,6 +71,7 @@ unix2dos uv wc which"""
 _WRITES = re.compile(r"\bw\s+(\S+\.py)\b")
 _SHELLS = ("bash", "sh", "zsh", "dash", "ksh", "csh", "tcsh", "fish", "eval", "source", ".")
 _RUNNERS = ("uv", "poetry", "pdm", "rye", "hatch", "pipenv", "pixi", "conda", "mamba")
+_TARGET = re.compile(r"--target-directory=?|-\w*t")
 _NESTED = 5  # command lines in one another
 
 
@@ -165,6 +172,8 @@ def _edits(program: str, words: list[str], command: Command) -> Iterator[FileEdi
         yield from _edits_of_program(program, words, command)
     if command.into is not None or program == "tee":
         yield from _output(program, words, command)
+    if command.others:
+        yield from descriptors(program or "exec", command.others)
 
 
 def _patched(words: list[str], command: Command) -> Iterator[FileEdit]:
@@ -196,8 +205,10 @@ def _edits_of_program(program: str, words: list[str], command: Command) -> Itera
             yield from _within(text, command)
         yield from doubt_about(program, words if not texts else ())
     elif program not in _HARMLESS.split():
+        yield from called_by_a_variable(program, expands=command.expands)
         yield from doubt_about(program, [*words, command.body or ""])
         yield from fetched(program, words)
+        yield from asked_to_change(program, words)
 
 
 def _called_by_path(program: str, words: list[str], command: Command) -> Iterator[FileEdit]:
@@ -264,6 +275,7 @@ def _may_change(program: str, words: list[str]) -> Iterator[FileEdit]:
 def _for_each(program: str, words: list[str], command: Command) -> Iterator[FileEdit]:
     """``find ... -exec COMMAND {} +`` and ``... | xargs COMMAND``: on every file that may be meant."""
     if program == "find":
+        yield from removed_by_find(words)
         start = next((i for i, w in enumerate(words) if w in ("-exec", "-execdir")), None)
         if start is None:
             return
@@ -370,7 +382,10 @@ def _sed(words: list[str]) -> Iterator[FileEdit]:
 
 
 def _copied(program: str, words: list[str]) -> Iterator[FileEdit]:
-    *sources, target = operands(words) or [""]
+    if program == "cp" and makes_links(words):
+        yield from linked(program, words)
+        return
+    *sources, target = _named_last(words) or [""]
     into_folder = len(sources) > 1 or target.endswith("/") or target in (".", "..")
     for source in sources:
         if source.endswith(("/", "/.", "/*")):  # a whole folder
@@ -381,8 +396,25 @@ def _copied(program: str, words: list[str]) -> Iterator[FileEdit]:
             yield from put_over(words, source, to, target)
 
 
+def _named_last(words: list[str]) -> list[str]:
+    """What is copied and, last, where to: also where an option names the folder."""
+    for i, word in enumerate(words):
+        option, _, folder = word.partition("=")
+        if _TARGET.fullmatch(option):
+            rest = words[:i] + words[i + 1 if folder else i + 2 :]
+            given = folder or "".join(words[i + 1 : i + 2])
+            return [*operands(rest), f"{given}/"]
+    return operands(words)
+
+
 def _installed(words: list[str]) -> Iterator[FileEdit]:
-    return _copied("install", operands(words)[-2:])
+    given = _named_last(words)
+    return _copied("install", given if any(map(_TARGET.fullmatch, words)) else given[-2:])
+
+
+def _only_written(words: list[str]) -> Iterator[FileEdit]:
+    """``uniq`` writes its second file."""
+    yield from doubt_about("uniq", operands(words)[1:])
 
 
 def _removed(words: list[str]) -> Iterator[FileEdit]:
@@ -395,6 +427,8 @@ _PROGRAMS: dict[str, Callable[[list[str]], Iterator[FileEdit]]] = {
     "cp": partial(_copied, "cp"),
     "mv": partial(_copied, "mv"),
     "install": _installed,
+    "uniq": _only_written,
+    "ln": partial(linked, "ln"),
     "rm": _removed,
     "git": edits_of_git,
     **{program: partial(_may_change, program) for program in (*MAY_CHANGE, *ANY_FILE)},

@@ -14,6 +14,8 @@ _HEREDOC = re.compile(r"<<(?P<dash>-?)[ \t]*(?P<quote>['\"\\]?)(?P<word>[A-Za-z_
 _REDIRECT = re.compile(r"(?P<number>&|\d?)(?P<arrow>>>|>)\|?(?P<other>&[\d-]?)?[ \t]*")
 _INPUT = re.compile(r"\d?<(?:<<|&)?[ \t]*")
 _EXPANDS = re.compile(r"(?<!\\)(?:\$[\w({?@*#!-]|`)")
+_NAMED = re.compile(r"\{[A-Za-z_]\w*\}")
+_LONGEST_NAME = 100  # characters
 _ESCAPED = re.compile(r"\\([$`\\])")
 
 
@@ -33,6 +35,8 @@ class Command:
     """The file that its output goes to."""
     appends: bool = False
     """Whether it is added to that file's end."""
+    others: list[str] = field(default_factory=list)
+    """Files that descriptors beside its output were connected with, to write."""
     piped: bool = False
     """Whether its output goes to the next command."""
     shell: tuple[int, ...] = ()
@@ -45,8 +49,11 @@ def commands_of(script: str) -> list[Command]:
     """All simple commands, in the order in which they stand; none of a script that is endless."""
     if len(script) > _LONGEST:
         return []
-    commands = _Scanner(script).commands()
-    return [c for c in commands if c.words or c.into or c.body is not None]
+    return [
+        c
+        for c in _Scanner(script).commands()
+        if c.words or c.into or c.others or c.body is not None
+    ]
 
 
 def operands(words: list[str]) -> list[str]:
@@ -126,7 +133,8 @@ class _Scanner:
         if self._into:
             self._command.into, self._into = word, False
         elif self._other:
-            self._other = False  # errors and the like go there
+            self._command.others.append(word)
+            self._other = False
         elif self._given:
             self._command.body, self._given = f"{word}\n", False
         elif self._from:
@@ -172,7 +180,10 @@ class _Scanner:
         if self._word and (len(self._word) != 1 or not self._word[0].isdigit()):
             if self._text[self._at] != ">":
                 return False
-            self._finish_word()
+            if _NAMED.fullmatch("".join(self._word[:_LONGEST_NAME])):
+                self._word = ["9"]  # a descriptor that the shell chooses: `exec {fd}> file`
+            else:
+                self._finish_word()
         found = _REDIRECT.match(self._text, self._at)
         if found is None:
             return False

@@ -8,21 +8,27 @@ import re
 from collections.abc import Iterable, Iterator
 
 from harness.domain.file_edit import Copy, Delete, FileEdit, Unshown
+from harness.transcripts.shell_words import operands
 
 ANY = "*.py"
 _APART = re.compile(r"[\s'\"`=,:;|&<>(){}\[\]]+")
 _NAME = re.compile(r".{0,4096}?\.py\b")
 _BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
 _GLOB = re.compile(r"[*?\[]")
+_LINKS = re.compile(r"-[a-zA-Z]*[ls][a-zA-Z]*|--link|--symbolic-link")
+_FOLDERS = re.compile(r"[.]{1,2}/?|.*/\.{1,2}/?")
 _LONGEST = 1 << 16  # characters of a word that are looked at
+_PYTHON = re.compile(r"\$\{?\w*PY\w*", re.IGNORECASE)
 _MOUNTS = re.compile(r"-v.*|--volume.*|--mount.*|cp")
 _PULLS = re.compile(
     r"checkout|co|update|up|switch|pull|merge|revert|new|edit|restore|patch|unshelve"
 )
 _AWK_WRITES = re.compile(r"(?s:.*(?:inplace|>\s*(?:\"[^\"]*\.py\"|FILENAME|\$|\w+\s*[;}])).*)")
 _OTHER_SUFFIX = re.compile(r"\.(?!py\b)\w+$")
+_REPLACES = re.compile(r"-[a-zA-Z]*[fn][a-zA-Z]*|--force|--no-dereference")
 _WHOLE = re.compile(r"-[a-zA-Z]*T|--no-target-directory")
 _GOES_TO = re.compile(r"-\w*[oO]|--output(-document)?")
+_CHANGES = re.compile(r"--(write|fix|apply|in-?place|overwrite|rewrite)(=.*)?")
 _COPIES = re.compile(r"cp|sync|mv|pull|get|checkout|update|download|push|clone")
 
 ANY_FILE = (
@@ -97,6 +103,27 @@ def doubt_about(program: str, words: Iterable[str]) -> Iterator[FileEdit]:
             yield Unshown(path=path, why=f"{program} may have changed it")
 
 
+def descriptors(program: str, files: Iterable[str]) -> Iterator[FileEdit]:
+    """What other descriptors than the usual output are connected with (``exec 3> train.py``)."""
+    for name in files:
+        if name.endswith(".py"):
+            yield Unshown(
+                path=name, why=f"{program} may have changed it: it was opened for writing"
+            )
+
+
+def linked(program: str, words: list[str]) -> Iterator[FileEdit]:
+    """Links: what changes one name changes the other, so neither is known from there on."""
+    files = operands(words)
+    if any(_FOLDERS.fullmatch(name) for name in files[:-1]):
+        files = [ANY]
+    elif any(map(_REPLACES.fullmatch, words)) and is_folder(files[-1]):
+        files = [f"{files[-1]}/{ANY}"]
+    for path in files:
+        if path.endswith(".py"):
+            yield Unshown(path=path, why=f"{program} may have changed it: it has two names")
+
+
 def is_folder(name: str) -> bool:
     """Whether it may be the name of a folder: it has no suffix."""
     return not _OTHER_SUFFIX.search(name) and not name.endswith(".py")
@@ -111,6 +138,10 @@ def put_over(words: list[str], source: str, to: str, target: str) -> Iterator[Fi
 
 def fetched(program: str, words: list[str]) -> Iterator[FileEdit]:
     """What is fetched under names that the command does not tell."""
+    if program == "scp":
+        *sources, target = operands(words) or [""]
+        if ":" not in target and any(map(is_folder, sources)):
+            yield Unshown(path=f"{target}/{ANY}", why="scp may have changed it")
     if program not in FETCHES:
         return
     told = [name for option, name in itertools.pairwise(words) if _GOES_TO.fullmatch(option)]
@@ -118,6 +149,37 @@ def fetched(program: str, words: list[str]) -> Iterator[FileEdit]:
     hidden = any("$" in name and is_folder(name) for name in names)
     if hidden or any(map(FETCHES[program].fullmatch, words)):
         yield Unshown(path=ANY, why=f"{program} may have changed it: it names no file")
+
+
+def asked_to_change(program: str, words: list[str]) -> Iterator[FileEdit]:
+    """What a program changes that is told to write, and names no Python file."""
+    if any(map(_CHANGES.fullmatch, words)) and not named_files(words):
+        yield Unshown(path=ANY, why=f"{program} may have changed it")
+
+
+def makes_links(words: list[str]) -> bool:
+    """Whether ``cp`` makes links of what it is to copy."""
+    return any(map(_LINKS.fullmatch, words))
+
+
+def removed_by_find(words: list[str]) -> Iterator[FileEdit]:
+    """What ``find`` removes or writes by itself."""
+    if "-delete" in words:
+        names = [
+            words[i + 1] for i, w in enumerate(words[:-1]) if w in ("-name", "-path", "-iname")
+        ]
+        if not names or any(name.endswith((".py", "*")) for name in names):
+            path = names[-1] if names and names[-1].endswith(".py") else ANY
+            yield Unshown(path=path, why="find may have removed it")
+    for option, path in itertools.pairwise(words):
+        if option in ("-fprint", "-fprintf", "-fls", "-fprint0") and path.endswith(".py"):
+            yield Unshown(path=path, why="find may have changed it")
+
+
+def called_by_a_variable(program: str, *, expands: bool) -> Iterator[FileEdit]:
+    """A program whose name the shell fills in, unless the variable is called after Python."""
+    if expands and program.startswith(("$", "`")) and not _PYTHON.match(program):
+        yield Unshown(path=ANY, why=f"{program} may have changed it")
 
 
 def certain(edit: FileEdit, program: str) -> FileEdit:

@@ -24,6 +24,15 @@ def state_after(command, path="/r/a.py"):
 
 
 UNFOLLOWED = {
+    "exec 3> a.py; echo x >&3": "exec",
+    "echo x 3> 'a.py'": "echo",
+    "exec {fd}>a.py": "exec",
+    "bash -c 'exec 3>> a.py'": "exec",
+    "cp -l a.py b.py; echo x >> b.py": "cp",
+    "cp --link a.py b.txt && sed -i 's/1.0/9/' b.txt": "cp",
+    "cp -s /r/a.py b.py; echo x >> b.py": "cp",
+    "cp -al . ../other; echo x >> ../other/a.py": "cp",
+    "ln -s . d; echo x >> d/a.py": "ln",
     "dd if=/tmp/x of=a.py": "dd",
     "echo 'echo x > a.py' | bash": "bash",
     "curl -s http://x | sh -s": "sh",
@@ -47,6 +56,9 @@ UNFOLLOWED = {
     "hg update": "hg",
     "jj new": "jj",
     "svn up": "svn",
+    "find . -delete": "find",
+    "find . -name '*.py' -delete": "find",
+    "find . -fprint a.py": "find",
     "find . -name a.py | xargs -I{} cp /tmp/x {}": "cp",
     "ls *.py | parallel sed -i s/1.0/9/ {}": "parallel",
     "fd -e py -x sed -i s/1.0/9/": "fd",
@@ -55,6 +67,7 @@ UNFOLLOWED = {
     "claude -p 'repair it'": "claude",
     "rename 's/b/a/' b.py": "rename",
     "uniq b.txt a.py": "uniq",
+    "$CMD": "$CMD",
     "alias l='echo x > a.py'; l": "alias",
     "trap 'echo x > a.py' EXIT": "trap",
     "sed -i 's/1.0/9/' {a,b}.py": "sed",
@@ -80,6 +93,7 @@ UNFOLLOWED = {
     "ruby fix.rb": "ruby",
     "go run fix.go": "go",
     "npx jscodeshift .": "npx",
+    "rewriter --in-place .": "rewriter",
     "apply_patch < theirs.patch": "apply_patch",
     "mount --bind /tmp/other .": "mount",
     "wget -i list.txt": "wget",
@@ -88,10 +102,13 @@ UNFOLLOWED = {
     "curl -OJ http://x/download": "curl",
     'curl -sSL -o "$F" http://x/y': "curl",
     "aria2c -i list.txt": "aria2c",
+    "scp -r host:x .": "scp",
     "git fixed-up-by-an-alias": "git",
     "git fixup": "git",
 }
 PUT_OVER = {
+    "ln -sfn /tmp/other .": "two",
+    "ln -sfn /tmp/other /r": "two",
     "mv ../r2 ../r": "over",
     "cp -rT /tmp/other .": "over",
 }
@@ -119,7 +136,10 @@ def test_a_file_that_a_command_may_have_changed_is_unknown_and_the_command_named
 @pytest.mark.parametrize(
     "command",
     [
+        "cp -t . /tmp/a.py",
+        "mv --target-directory=. /tmp/a.py",
         "cp /tmp/x/a.py b.py c.py .",
+        "install -t . /tmp/a.py",
         "sed 's/x/y/' b.txt | tee b.txt a.py",
         "echo x > {a,b}.py",
         "echo x > $'a.py'",
@@ -161,6 +181,7 @@ def test_a_file_of_an_unread_command_does_not_count_as_unchanged(command):
         "find . -name '*.pyc' -delete",
         "find . -name __pycache__ -exec rm -rf {} +",
         "ln -s /data/images data",
+        "cp -t /tmp/kept a.py",
         "gh pr view 3",
         "wget -q http://x/data.tgz",
         "cd $(mktemp -d); echo x > a.py",
