@@ -26,7 +26,7 @@ class CompanionFile:
     """One file that a program can import."""
 
     path: str
-    """Where it lies, from the folder in which its first package lies."""
+    """Where it lies, from the program's folder."""
     source: str
     """Its text."""
 

@@ -1,6 +1,7 @@
 """The files of a repository that a program imports, as modules by their names."""
 
 import ast
+import os
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -31,27 +32,26 @@ def with_modules(path: Path) -> tuple[PackedProgram, list[Path]]:
     code = _text(path)
     tree_of(code)
     roots = _on_its_path(code, [*_roots(path)])
-    package = _package_of(path, code)
+    package, folder = _package_of(path, code), path.resolve().parent
     found: dict[str, tuple[CompanionFile, Path]] = {}
     size = 0
-    waiting = [*_imports(code, package), *_found_by_name(code, roots)]
+    waiting = [*_imports(code, package), *_found_by_name(code, roots, package)]
     for name in waiting:  # which grows meanwhile
         if name in found or len(found) >= MOST_FILES or size > MOST_BYTES:
             continue
-        place = _file_of(name, roots)
-        if place is None or place[0] == path:
+        file = _file_of(name, roots)
+        if file is None or file == path:
             continue
-        file, below = place
         try:
             source = _text(file)
         except OSError:  # too large, or not to be read: whoever needs it is told
             continue
         size += len(source)
-        one = CompanionFile(file.relative_to(below).as_posix(), source)
+        one = CompanionFile(os.path.relpath(file, folder), source)
         found[name] = (one, file)
         inside = name if one.is_package else name.rpartition(".")[0]
         waiting += _imports(source, inside)
-        waiting += _found_by_name(source, roots)
+        waiting += _found_by_name(source, roots, inside)
     modules = {name: one for name, (one, _) in sorted(found.items())}
     return PackedProgram(code, modules, package), [file for _, file in found.values()]
 
@@ -93,8 +93,8 @@ def _package_of(path: Path, code: str) -> str:
     return ".".join(reversed(names))
 
 
-def _file_of(name: str, roots: list[Path]) -> tuple[Path, Path] | None:
-    """Where a module lies, and below which folder; the first folder that has its package counts."""
+def _file_of(name: str, roots: list[Path]) -> Path | None:
+    """Where a module lies; the first folder that has its package counts."""
     top, *_ = parts = name.split(".")
     if top in KEPT or top in sys.stdlib_module_names:
         return None
@@ -102,7 +102,7 @@ def _file_of(name: str, roots: list[Path]) -> tuple[Path, Path] | None:
         base = root.joinpath(*parts)
         for file in (base / "__init__.py", base.with_name(f"{base.name}.py")):
             if file.is_file():
-                return file, root
+                return file
         if (root / f"{top}.py").is_file() or (root / top / "__init__.py").is_file():
             return None
     return None
@@ -130,9 +130,9 @@ def _imports(code: str, package: str) -> tuple[str, ...]:
     return tuple(name for name in found if name and not name.endswith("*"))
 
 
-def _found_by_name(code: str, roots: list[Path]) -> Iterator[str]:
+def _found_by_name(code: str, roots: list[Path], package: str) -> Iterator[str]:
     """Modules of which a setting says which is imported, ``import_module("models." + name)``: all that
-    lie where such a name begins.
+    lie where such a name begins, be it beside the file itself: ``import_module(f"{__name__}.{one}")``.
     """
     if not any(importer in code for importer in IMPORTERS):
         return
@@ -142,10 +142,13 @@ def _found_by_name(code: str, roots: list[Path]) -> Iterator[str]:
         return
     for node in walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(IMPORTERS) and node.args:
-            *folder, _ = _start_of(node.args[0]).split(".")
+            start = _start_of(node.args[0])
+            if start.startswith(".") or "__name__" in ast.unparse(node.args[0]):
+                start = f"{package}."
+            *folder, _ = start.split(".")
             yield from (".".join(folder[:i]) for i in range(1, len(folder) + 1))
             for root in roots if folder else roots[:1]:
-                for file in sorted(root.joinpath(*folder).glob("*.py")):
+                for file in sorted(root.joinpath(*folder).glob("[!_]*.py")):
                     yield ".".join([*folder, file.stem])
 
 

@@ -20,6 +20,9 @@ REPOSITORY = (".git", "pyproject.toml", "setup.py", "setup.cfg", "requirements.t
 SETTINGS = frozenset({".yaml", ".yml", ".json", ".toml", ".cfg", ".ini"})
 """Endings of files that name further ones."""
 
+OF_SETTINGS = ("config", "configs", "conf", "cfgs")
+"""Folders of them, which go along unnamed: some command line chooses one."""
+
 SHORT = 1 << 16
 """Bytes of such a file, at most."""
 
@@ -45,7 +48,7 @@ def own_files(program: str, folder: Path, data: Sequence[Path] = ()) -> tuple[Ow
     one of the folders of ``data``.
     """
     packed = unpacked(program)
-    words = {*packed.arguments, *_texts(program)}
+    words = {*packed.arguments, *_texts(program), *OF_SETTINGS}
     bases = _bases(folder)
     found: dict[str, Path] = {}
     settings: set[Path] = set()
@@ -58,7 +61,20 @@ def own_files(program: str, folder: Path, data: Sequence[Path] = ()) -> tuple[Ow
         if more <= words:
             break
         words |= more
+    found |= _code_named(packed.arguments, bases)
     return tuple(OwnFile(name=n, path=str(p)) for n, p in [*found.items()][:MOST])
+
+
+def _code_named(arguments: Iterable[str], bases: list[Path]) -> dict[str, Path]:
+    """Settings that are written in Python, which a command line names: ``--config configs/base.py``."""
+    files = [word.rpartition("=")[2] for word in arguments if word.endswith(".py")]
+    return {
+        name: base / name
+        for name in files
+        if _first(name)
+        for base in bases
+        if ".." not in Path(name).parts and (base / name).is_file()
+    }
 
 
 def _bases(folder: Path) -> list[Path]:

@@ -89,6 +89,19 @@ def test_all_modules_beside_a_program_go_along_that_imports_one_by_a_setting(rep
     assert modules_of(root / "train.py") == ["small"]
 
 
+def test_a_package_that_imports_whatever_lies_in_it_brings_all_of_it(repository):
+    loop = "for one in listed(): __import__('.'.join([__name__, one]), fromlist=[one])\n"
+    root = repository({
+        "train.py": "from agents import *\n",
+        "agents/__init__.py": loop,
+        "agents/one.py": "",
+        "agents/two.py": "",
+        "other.py": "",
+    })  # fmt: skip
+
+    assert modules_of(root / "train.py") == ["agents", "agents.one", "agents.two"]
+
+
 def test_relative_imports_mean_the_package_of_the_file_that_holds_them(repository):
     root = repository({
         "train.py": "import pack.inner.net\n",

@@ -278,7 +278,7 @@ def barely_begun(probe: ProbeTrace) -> int | None:
     if length is None:
         return None
     missing = len(probe.updates) / steps if cut and steps else steps  # a pass, or its tail
-    counts_updates = abs(len(probe.updates) - length) <= missing
+    counts_updates = -steps <= length - len(probe.updates) <= missing
     return length if counts_updates and steps <= length / 2 else None
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.domain.misfits import MISMATCH, TOO_SHORT, width_asked_for
+from harness.domain.misfits import MISMATCH, TOO_SHORT, side_asked_for, width_asked_for
 from harness.sandbox.absent import tables
 from harness.sandbox.absent.by_place import stands_for
 from harness.sandbox.absent.columns import classes
@@ -85,6 +85,8 @@ def learned(error: BaseException) -> tuple[str, str] | None:
         TOO_SHORT.search(str(error)) or "num_samples=0" in str(error)
     ) and "stretched" not in _known:
         return "stretched", "asked for"
+    if "have one of the following scalar types: Long, Int" in str(error) and "ids" not in _known:
+        return "ids", "asked for"
     asked = width_asked_for(str(error))
     if (
         asked is not None
@@ -93,14 +95,10 @@ def learned(error: BaseException) -> tuple[str, str] | None:
         and _said(_lent[0])
     ):
         return "channels", str(asked[1])
-    if asked is not None and _form() != "rows" and "side" not in _known:
-        given, wanted = asked
-        side = isqrt(SIDE * SIDE * wanted // given) if given else 0
-        if side != SIDE and given * side * side == wanted * SIDE * SIDE:
-            return "side", str(side)
-    patches = _of_patches(str(error))
-    if patches is not None and "side" not in _known:
-        return "side", str(patches)
+    side = side_asked_for(str(error), SIDE) if _form() != "rows" else None
+    side = side or _of_patches(str(error))
+    if side is not None and "side" not in _known:
+        return "side", str(side)
     tried = sum(name.startswith(TRIED) for name in _known)
     return (f"{TRIED} {tried + 1}", "refused") if tried < len(FORMS) - 1 else None
 
@@ -121,6 +119,8 @@ def _of_patches(said: str) -> int | None:
 def _form(*, alone: bool = False) -> str:
     """What is tried now: pictures first where a program folds them, long rows where it cuts windows."""
     order = [*FORMS]
+    if "ids" in _known:
+        return "rows"
     if "stretched" in _known and "pixels" not in _known:
         return "series"
     if alone:
@@ -219,7 +219,8 @@ def _samples(name: str, *, mapped: bool, alone: bool) -> Array:
     if MASKS.fullmatch(name):
         return _filled((count, side, side), 2)
     if form == "rows":
-        return _filled((TRAIN, tables.width()), None)
+        rows = _filled((TRAIN, tables.width()), BELOW if "ids" in _known else None)
+        return rows.astype(np.int64) if "ids" in _known else rows
     if form in ("series", "line"):
         return _series(count) if form == "series" else _filled((STRETCHED,), None)
     shape = {"first": (3, side, side), "last": (side, side, 3)}.get(form, (side, side))

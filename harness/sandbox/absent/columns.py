@@ -30,11 +30,18 @@ TAKING = frozenset({"drop", "pop", "groupby", "sort_values", "set_index"})
 GIVEN = frozenset({"columns", "usecols", "subset", "by", "on", "parse_dates", "index_col"})
 """Arguments that are columns."""
 
+OPENS = re.compile(r"(^|\.)(join|joinpath|open|Path|imread|imdecode|read\w*|load)$")
+"""What is given the path of a file."""
+
 PREFIX = re.compile(r"[A-Za-z]+_")
 """What names of columns begin with where a program looks for such."""
 
 IDENTIFIERS = 50
 """How many different ones there are of whatever has a number of its own."""
+
+
+FACE = 48
+"""Pixels of a side of a picture that is written out."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +50,8 @@ class TableFacts:
 
     named: tuple[str, ...] = ()
     """Columns that it names."""
-    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By column, the words that it looks for in it."""
+    words: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """By column, the words or the numbers that it looks for in it."""
     like: str = "column "
     """How the names of columns begin that stand beside those, with a number."""
     width: int = 8
@@ -55,6 +62,8 @@ class TableFacts:
     """Whether all numbers are classes."""
     ending: str = ".png"
     """How the names of the files end that its rows name."""
+    placed: Mapping[int, str] = field(default_factory=dict)
+    """By place, what the column is taken for where none is named."""
     texts: bool = False
     """Whether columns of which nothing is known are texts."""
 
@@ -76,6 +85,7 @@ def facts_of(shown: ShownByProgram) -> TableFacts:
     return TableFacts(
         named=tuple(dict.fromkeys(named)),
         words=_words(tree),
+        placed=_placed(tree),
         like=str(like[0]) if like else "column ",
         width=int(known.get("width", 8)),
         kinds=re.search(r"select_dtypes|get_dummies|\bobject\b", shown.source) is not None,
@@ -156,9 +166,9 @@ def _strings(part: ast.expr, lists: Mapping[str, ast.expr], depth: int = 3) -> I
             yield from _strings(lists[ast.unparse(part)], lists, depth - 1)
 
 
-def _words(tree: ast.Module) -> dict[str, tuple[str, ...]]:
-    """``df["sex"].map({"male": 0, "female": 1})``, ``df["sex"] == "male"``"""
-    found: dict[str, tuple[str, ...]] = {}
+def _words(tree: ast.Module) -> dict[str, tuple[Any, ...]]:
+    """``df["sex"].map({"male": 0, "female": 1})``, ``df["sex"] == "male"``, ``df["part"] == 2``"""
+    found: dict[str, tuple[Any, ...]] = {}
     for node in walk(tree):
         match node:
             case ast.Call(
@@ -167,12 +177,57 @@ def _words(tree: ast.Module) -> dict[str, tuple[str, ...]]:
                 words = [k.value for k in keys if isinstance(k, ast.Constant)]
             case ast.Compare(left=of, ops=[ast.Eq()], comparators=[ast.Constant(value=str(word))]):
                 words = [word, f"no {word}"]
+            case ast.Compare(
+                left=of, ops=[ast.Eq()], comparators=[ast.Constant(value=int(number))]
+            ):
+                words = [number, int(not number)]
             case _:
                 continue
         column = _column(of)
-        if column and words and all(isinstance(word, str) for word in words):
-            found[column] = (*found.get(column, ()), *map(str, words))
+        kinds = {*map(type, (*found.get(column, ()), *words))}
+        if column and words and kinds in ({str}, {int}):
+            found[column] = (*found.get(column, ()), *words)
     return found
+
+
+def _placed(tree: ast.Module) -> dict[int, str]:
+    """``label = df.iloc[row, 1]``, ``join(root, df.iloc[row, 0])``"""
+    found: dict[int, str] = {}
+    for node in walk(tree):
+        match node:
+            case ast.Assign(targets=[target], value=value):
+                names, kept = ast.unparse(target).rpartition(".")[2], found
+            case ast.FunctionDef(name=names):
+                value, kept = ast.Tuple([*_returned(node)]), found
+            case ast.Call(func=func, args=args) if OPENS.search(ast.unparse(func)):
+                value, names, kept = ast.Tuple(args), "path", {}
+            case ast.BinOp(op=ast.Div(), right=value):
+                names, kept = "path", {}
+            case _:
+                continue
+        found |= dict.fromkeys(_places(value), names) | kept
+    return found
+
+
+def _returned(function: ast.FunctionDef) -> Iterator[ast.expr]:
+    ends = (node for node in walk(function) if isinstance(node, ast.Return))
+    return (end.value for end in ends if end.value is not None)
+
+
+def _places(value: ast.expr) -> Iterator[int]:
+    for node in walk(value):
+        match node:
+            case (
+                ast.Subscript(
+                    value=ast.Attribute(attr="iloc"),
+                    slice=ast.Tuple(elts=[_, ast.Constant(value=int(place))]),
+                )
+                | ast.Subscript(
+                    value=ast.Subscript(value=ast.Attribute(attr="iloc")),
+                    slice=ast.Constant(value=int(place)),
+                )
+            ):
+                yield place
 
 
 def _column(of: ast.expr) -> str:
@@ -186,7 +241,8 @@ def cells(column: str, about: TableFacts, *, vectors: bool = False) -> Cells:
     """A column by its name. ``vectors``: whether a cell may be a row of numbers."""
     dice, name = np.random.default_rng(sum(column.encode())), column.lower()
     if found := about.words.get(column):
-        return np.array(found, dtype=object)[classes(len(found))]
+        values = _objects([*found]) if isinstance(found[0], str) else np.array(found)
+        return values[classes(len(found))]
     if vectors and VECTOR.fullmatch(name):
         return _objects([*dice.standard_normal((TRAIN, about.width)).astype(np.float32)])
     kind = next((make for pattern, make in KINDS if pattern.fullmatch(name)), None)
@@ -227,6 +283,15 @@ def _texts(dice: Dice) -> Cells:
     return _objects([" ".join(dice.choice(WORDS, dice.integers(4, 20))) for _ in range(TRAIN)])
 
 
+def _pixels(dice: Dice) -> Cells:
+    """Each picture a text of numbers, as many as faces of a known set have."""
+    few = [" ".join(map(str, dice.integers(0, 256, FACE * FACE))) for _ in range(IDENTIFIERS)]
+    return _objects([few[n % IDENTIFIERS] for n in range(TRAIN)])
+
+
+NUMBERED = re.compile(
+    r"(.*_)?(id|user|item|movie|product|node|book|customer|[ui]id|(user|item|movie|book)id)s?"
+)
 TEXT = re.compile(
     r".*(text|sentence|review|comment|title|body|content|message|tweet|question|answer|caption"
     r"|prompt|summary|document|abstract|descri\w+|headline|utterance|query|premise|hypothesis)s?\d?"
@@ -235,12 +300,10 @@ VECTOR = re.compile(r".*(feat\w*|emb\w*|vec(tor)?)")
 
 KINDS: tuple[tuple[re.Pattern[str], Callable[[Dice], Cells]], ...] = (
     (CLASS, lambda _: classes(2)),
+    (re.compile(r"pixels"), _pixels),
     (re.compile(r".*(file|file_?name|path|image|image_?id|img|audio|wav)s?"), _files),
     (re.compile(r"(.*_)?(date|time|timestamp|datetime|day)"), _days),
-    (
-        re.compile(r"(.*_)?(id|user|item|movie|product|node|book|customer|[ui]id|(user|item)id)s?"),
-        lambda dice: dice.integers(0, IDENTIFIERS, TRAIN),
-    ),
+    (NUMBERED, lambda dice: dice.integers(0, IDENTIFIERS, TRAIN)),
     (TEXT, _texts),
     (re.compile(r"(.*_)?(score|rating|stars?)s?"), lambda dice: dice.integers(1, 6, TRAIN)),
     (re.compile(r".*(amount|fare|charges?)"), lambda dice: dice.uniform(3.0, 9.0, TRAIN)),

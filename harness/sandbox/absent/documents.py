@@ -160,13 +160,16 @@ def _archives(original: Callable[..., Any]) -> Callable[..., Any]:
         if not isinstance(file, str | os.PathLike) or is_whole(file):
             return original(file, *args, **kwargs)
         name = os.path.basename(os.fspath(file))
-        if not arrays.is_archive(name):
-            return original(file, *args, **kwargs)
-        guess(name, "an array by chance")
-        of_each = "[]" * arrays.is_a_sample()
-        return Keyed(Place(f"{name}{of_each}", Path(name).stem, ARCHIVE, 0))
+        return archive(name) if arrays.is_archive(name) else original(file, *args, **kwargs)
 
     return load
+
+
+def archive(name: str) -> Any:
+    """What a file of several arrays holds, or one of those that hold the arrays of one sample."""
+    guess(name, "an array by chance")
+    of_each = "[]" * arrays.is_a_sample()
+    return Keyed(Place(f"{name}{of_each}", Path(name).stem, ARCHIVE, 0))
 
 
 def document(name: str, family: str) -> Any:
@@ -343,7 +346,7 @@ class Keyed(dict[Any, Any]):
         if INVERSE.fullmatch(Path(self._at.key).stem):
             names = [*range(len(names))]
         for name in names:
-            if name not in self.keys():
+            if not dict.__contains__(self, name):
                 dict.__setitem__(self, name, self._value(name))
 
     def _value(self, name: Any) -> Any:
@@ -385,6 +388,11 @@ class Keyed(dict[Any, Any]):
     def __iter__(self) -> Iterator[Any]:
         self._fill()
         return super().__iter__()
+
+    def keys(self) -> Any:
+        """All keys of a mapping."""
+        self._fill()
+        return super().keys()
 
     def items(self) -> Any:
         """All of a mapping."""

@@ -17,7 +17,6 @@ import sys
 import tomllib
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from math import prod
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Self
@@ -26,11 +25,12 @@ import numpy as np
 import torch
 import yaml
 
+from harness.domain.misfits import reshaped
 from harness.sandbox.absent import checkpoints, documents, present, tables, texts
 from harness.sandbox.absent.by_place import stands_for
 from harness.sandbox.absent.checkpoints import absent_state
 from harness.sandbox.absent.lent import doubt, guess, is_hollow, lend
-from harness.sandbox.absent.settings import AbsentSettings
+from harness.sandbox.absent.settings import FILE, AbsentSettings
 from harness.sandbox.absent.shown import ShownByProgram
 from harness.sandbox.absent.standins.torchvision import TRAIN
 from harness.sandbox.unbound import Unbound
@@ -73,9 +73,6 @@ BYTES, DIGITS, MANY = "bytes of ", 10, 1_000
 """Under this name it is known how many bytes a file has that is read as an array; below which number
 they are; and from how many on numbers are all that are wanted, and not those of one sample.
 """
-
-RESHAPED = re.compile(r"cannot reshape array of size (\d+) into shape \(([\d,]+)\)")
-"""How numpy words it that an array has not as many numbers as are asked for."""
 
 NO_ROOM, TORN = (errno.ENOSPC, errno.EFBIG), re.compile("inline_container|PytorchStreamWriter")
 """How a file that is too large is refused, and how torch says so."""
@@ -140,8 +137,12 @@ class AbsentText(str):  # noqa: SLOT000 - one that remembers
         return found
 
 
-def install(shown: ShownByProgram) -> None:
-    """Lend files to the program, which opens them by :func:`opened`."""
+def install(
+    shown: ShownByProgram, as_read: Callable[[Any], Any] = lambda settings: settings
+) -> None:
+    """Lend files to the program, which opens them by :func:`opened`. ``as_read``: what becomes of
+    settings that are here.
+    """
     global _form, _source
     _form, _source = texts.lines_of(shown), shown.source
     _known.update(shown.known)
@@ -151,7 +152,7 @@ def install(shown: ShownByProgram) -> None:
     setattr(Path, "open", _opening(reading))  # noqa: B010 - mypy refuses to assign
     setattr(Path, "read_text", lambda self, *_, **__: self.open().read())  # noqa: B010 - as above
     os.makedirs, os.mkdir = _folders(os.makedirs), _folders(os.mkdir)
-    torch.load = _restoring(torch.load)
+    torch.load, pickle.dump = _restoring(torch.load), saving(pickle.dump)
     setattr(gzip, "open", _opening(gzip.open, packed=True))  # noqa: B010 - as above
     setattr(io, "open", opened)  # noqa: B010 - as above
     setattr(codecs, "open", _opening(codecs.open))  # noqa: B010 - as above
@@ -168,7 +169,7 @@ def install(shown: ShownByProgram) -> None:
         (tomllib, ("load", "loads")),
     ):
         for function in functions:
-            setattr(reader, function, _parsing(getattr(reader, function)))
+            setattr(reader, function, _parsing(getattr(reader, function), as_read))
 
 
 def learned(error: BaseException) -> tuple[str, str] | None:
@@ -182,8 +183,8 @@ def learned(error: BaseException) -> tuple[str, str] | None:
         found = (f"{LINES}{_read[-1]}", "objects")
     elif _read and (form := texts.learned(error, _form_of(_read[-1]))):
         return f"{PARTS}{_read[-1]} {len(_known)}", json.dumps(asdict(form))
-    elif _read and (asked := RESHAPED.search(str(error))):
-        given, wanted = int(asked[1]), prod(map(int, filter(None, asked[2].split(","))))
+    elif _read and (asked := reshaped(str(error))):
+        given, wanted = asked
         more = -given % max(1, wanted) if wanted < min(given, MANY) else wanted - given
         found = (f"{BYTES}{_read[-1]}", str(len(_held(Path(_read[-1]))[1]) + more))
     elif isinstance(error, KeyError) and _read and WORDS not in _known:
@@ -311,10 +312,11 @@ def saving(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(thing, path, *args, **kwargs)
         except (OSError, RuntimeError) as error:
             torn = getattr(error, "errno", None) in NO_ROOM or TORN.search(str(error))
-            if not torn or not isinstance(path, str | os.PathLike):
+            name = getattr(path, "name", path)
+            if not torn or not isinstance(name, str | os.PathLike):
                 raise
-            lend(f"{path}: too large to be written")
-            Path(os.fspath(path)).unlink(missing_ok=True)
+            lend(f"{name}: too large to be written")
+            Path(os.fspath(name)).unlink(missing_ok=True)
             return None
 
     return save
@@ -370,6 +372,8 @@ def _held(path: Path) -> tuple[str | None, str]:
     table = re.search(r"csv\.(Dict)?[Rr]eader", _source) and ending in ("", ".tsv")
     if ending in TABLES or table:
         return "a table by chance", tables.lines()
+    if texts.VECTORS.search(name):
+        return "vectors of words by chance", texts.vectors(name)
     found = texts.text(_form_of(name)) * (TIMES if LONGER in _known else 1)
     return "a text by chance" if ending in (*TEXTS, "") else None, found
 
@@ -386,7 +390,7 @@ def _form_of(name: str) -> texts.Lines | None:
     return replace(found, words=True) if found is not None and WORDS in _known else found
 
 
-def _parsing(original: Callable[..., Any]) -> Callable[..., Any]:
+def _parsing(original: Callable[..., Any], as_read: Callable[[Any], Any]) -> Callable[..., Any]:
     """A reader of settings or data, which makes what a file holds that is not here."""
 
     @stands_for(original)
@@ -399,7 +403,11 @@ def _parsing(original: Callable[..., Any]) -> Callable[..., Any]:
             return documents.document(source.name, "json")
         found = original(source, *args, **kwargs)
         lent = isinstance(found, dict) and [*found] == [ROW, OF]
-        return documents.row(found[OF], found[ROW]) if lent else found
+        if lent:
+            return documents.row(found[OF], found[ROW])
+        name = Path(str(getattr(source, "name", f"it{FILE}")))
+        settings = name.suffix in SETTINGS or OF_SETTINGS.match(name.stem)
+        return as_read(found) if settings and original is not pickle.load else found
 
     return read
 

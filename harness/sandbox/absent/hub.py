@@ -1,6 +1,8 @@
 """Models and tokenizers that would be downloaded: small ones of the same kind, not pretrained."""
 
+import functools
 import importlib
+import os
 import sys
 from typing import Any
 
@@ -23,8 +25,8 @@ SMALL: dict[str, int] = {
 }  # fmt: skip
 """Sizes of a model that takes no time."""
 
-VOCABULARY = 384
-"""Tokens of the tokenizer that is lent."""
+VOCABULARY, SPECIAL = 384, ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+"""How many tokens the tokenizer has that is lent, and its first ones."""
 
 KINDS = ("distilbert", "roberta", "albert", "electra", "bert", "gpt2", "t5", "bart", "opt", "llama",
          "mistral", "qwen2", "gemma", "vit", "pythia")  # fmt: skip
@@ -53,6 +55,8 @@ def install() -> None:
     library.AutoTokenizer.from_pretrained = staticmethod(
         lambda name, **_: _tokenizer(library, name)
     )
+    fast = library.PreTrainedTokenizerFast
+    fast.__init__ = _from_file(fast.__init__)
     importlib.import_module("transformers.models.auto.image_processing_auto")
     mixin = importlib.import_module("transformers.image_processing_base").ImageProcessingMixin
     for cls in (mixin, library.AutoImageProcessor, library.AutoFeatureExtractor):
@@ -116,18 +120,34 @@ def _sized(config_class: Any, more: dict[str, Any]) -> Any:
     return found
 
 
+def _from_file(original: Any) -> Any:
+    """A tokenizer of a file; a token for each letter where that is not here."""
+
+    @functools.wraps(original)
+    def make(self: Any, *args: Any, **kwargs: Any) -> None:
+        file = kwargs.get("tokenizer_file")
+        if file is not None and not os.path.exists(file):
+            kwargs = {**kwargs, "tokenizer_file": None, "tokenizer_object": _letters(file)}
+        original(self, *args, **kwargs)
+
+    return make
+
+
 def _tokenizer(library: Any, name: Any) -> Any:
-    """Words by a hash, with the usual special tokens."""
-    lend(f"the tokenizer {name}: a token for each letter")
-    tokenizers = sys.modules["tokenizers"]
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    letters = [chr(n) for n in range(33, 33 + VOCABULARY - len(special))]
-    words = {token: n for n, token in enumerate([*special, *letters])}
-    made = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="[UNK]"))  # noqa: S106 - no password
-    split = tokenizers.pre_tokenizers.Split(tokenizers.Regex(r"\S"), "isolated")
-    made.pre_tokenizer = split
-    found = library.PreTrainedTokenizerFast(tokenizer_object=made, model_max_length=64)
+    """Letters, with the usual special tokens."""
+    found = library.PreTrainedTokenizerFast(tokenizer_object=_letters(name), model_max_length=64)
     roles = ("pad", "unk", "cls", "sep", "mask", "bos", "eos")
-    tokens = [*special, "[CLS]", "[SEP]"]
+    tokens = [*SPECIAL, "[CLS]", "[SEP]"]
     found.add_special_tokens({f"{r}_token": t for r, t in zip(roles, tokens, strict=True)})
     return found
+
+
+def _letters(name: Any) -> Any:
+    """A token for each, behind the special ones."""
+    lend(f"the tokenizer {name}: a token for each letter")
+    tokenizers = sys.modules["tokenizers"]
+    letters = [chr(n) for n in range(33, 33 + VOCABULARY - len(SPECIAL))]
+    words = {token: n for n, token in enumerate([*SPECIAL, *letters])}
+    made = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="[UNK]"))  # noqa: S106 - no password
+    made.pre_tokenizer = tokenizers.pre_tokenizers.Split(tokenizers.Regex(r"\S"), "isolated")
+    return made

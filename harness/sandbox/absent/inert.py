@@ -60,6 +60,9 @@ class Inert:
     def __format__(self, spec: str) -> str:
         return "0"
 
+    def __round__(self, _digits: int | None = None) -> "Inert":
+        return Inert()
+
     def __fspath__(self) -> str:
         return "nowhere"
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.domain.misfits import CLASSES, NOTHING, TOO_SHORT
+from harness.domain.misfits import CLASSES, NARROW, NOTHING, SMALL, TOO_SHORT, side_asked_for
 from harness.sandbox.absent.by_place import stands_for
 from harness.sandbox.absent.files import asked_by_the_program
 from harness.sandbox.absent.lent import doubt, guess, guessed, hollow, lend
@@ -27,7 +27,7 @@ EMPTY = (".npy", ".npz", ".wav")
 ENDS = re.compile(r"endswith\(\(?['\"](\.\w+)")
 """How it picks files out of a folder."""
 
-READS = re.compile(r"\bImage\.open\(|\bread_image\(")
+READS = re.compile(r"\bImage\.open\(|\b(read_image|imread|imdecode)\(")
 """How a program reads a picture."""
 
 IN_FOLDERS = re.compile(r"\.is_dir\(\)|isdir\((os\.path\.)?join\(")
@@ -67,6 +67,9 @@ FOLDERS_IN_FULL, FEWER = 3, 96
 """
 
 _made: set[Path] = set()
+_drawn: list[Path] = []
+"""Pictures that were drawn."""
+
 _sought: list[str] = []
 """What a program looked for inside of files that were lent."""
 
@@ -95,8 +98,10 @@ def learned(error: BaseException) -> tuple[str, str] | None:
     said, found = str(error), None
     if larger := re.search(r"crop size \((\d+), \d+\) is larger", said):
         found = ("pixels", larger[1])
-    elif TOO_SHORT.search(said):
+    elif any(words.search(said) for words in (TOO_SHORT, NARROW, SMALL)):
         found = ("pixels", "256")
+    elif _drawn and (side := side_asked_for(said, SIZE)):
+        found = ("pixels", str(side))
     elif CLASSES.search(said):
         found = ("folders", "2")
     elif _sought and (NOTHING.search(said) or isinstance(error, EMPTIED)):
@@ -175,6 +180,8 @@ def _lent_folder(folder: Path, elsewhere: Path, pattern: tuple[str, ...]) -> Pat
     names = names[: _most(folder, holds=is_data and ending not in EMPTY)]
     if ending is None or not (readable or is_data) or WRITTEN.fullmatch(f"{folder.name}/{last}"):
         doubt(folder.name)
+        if WRITTEN.fullmatch(f"{folder.name}/{last}") and not folder.is_absolute():
+            folder.mkdir(parents=True, exist_ok=True)  # who writes into it has made it
         return folder
     folders = _has_folders(folder, last, is_data=is_data)
     if folders or (len(pattern) > 1 and pattern[0] != "**"):
@@ -238,6 +245,7 @@ def _write(folder: Path, names: list[str], ending: str) -> None:
 
 
 def _draw(path: Path, number: int) -> None:
+    _drawn.append(path)
     size = int(_known.get("pixels", SIZE))
     dice = np.random.default_rng(number)
     if MASK.fullmatch(str(path)):

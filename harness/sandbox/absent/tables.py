@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from harness.domain.misfits import SMALL, width_asked_for
+from harness.domain.misfits import NOTHING, SMALL, reshaped, width_asked_for
 from harness.sandbox.absent.by_place import stands_for
-from harness.sandbox.absent.columns import TableFacts, cells, classes, facts_of
+from harness.sandbox.absent.columns import NUMBERED, TableFacts, cells, classes, facts_of
 from harness.sandbox.absent.inert import Inert
 from harness.sandbox.absent.lent import guess, guessed, is_whole
 from harness.sandbox.absent.shown import ShownByProgram
@@ -22,6 +22,11 @@ from harness.sandbox.absent.standins.hub_datasets import CLASS
 from harness.sandbox.absent.standins.torchvision import TRAIN
 
 Columns = dict[Any, "np.ndarray[Any, Any]"]
+
+READERS = ("read_csv", "read_parquet", "read_table", "read_feather", "read_excel", "read_json",
+           "read_pickle")  # fmt: skip
+OF_VECTORS = frozenset({"read_parquet", "read_pickle"})
+"""What reads a table with pandas, and with what a cell may be a row of numbers."""
 
 UNKNOWN = frozenset({"chunksize", "iterator"})
 """Options of a reader with which a table would have another form than the one that is lent."""
@@ -33,13 +38,22 @@ LONG = 128
 """How wide rows are that go through convolutions and pools."""
 
 ASKS_FOR_TEXTS = re.compile(
-    r"text input must be of type `?str|expected string or bytes-like"
+    r"text input must be of type `?str|expected (string or bytes-like|str, bytes or os.PathLike)"
+    r"|join\(\) argument must be str"
     r"|'(int|float|numpy\.\w+)' object has no attribute '(upper|lower|strip|split|replace|encode)'"
 )
 """How tokenizers, patterns and what programs do with texts refuse what is none."""
 
+LONGER, TIMES = "more rows", 8
+"""Under this name it is known that nothing came of the usual rows, and how many times as many there are
+then.
+"""
+
 LOGARITHMS = re.compile(r"\b(np|numpy|torch)\.(log1p|log2|log10|log|sqrt)\(")
 """What is taken of numbers that are not negative."""
+
+BEHIND = re.compile(r"index (\d+) is out of bounds for axis 1 with size")
+"""How numpy words it that there are not as many columns as are asked for."""
 
 OURS = ("torch/autograd", "torch/optim", "torch/amp")
 """What fails in there is no question of the data."""
@@ -57,8 +71,8 @@ def install(shown: ShownByProgram) -> None:
     _known.update(shown.known)
     pandas: Any = sys.modules.get("pandas")
     if pandas is not None:
-        for name in ("read_csv", "read_parquet", "read_table", "read_feather", "read_excel"):
-            lent = functools.partial(_frame, pandas, name == "read_parquet")
+        for name in READERS:
+            lent = functools.partial(_frame, pandas, name in OF_VECTORS)
             setattr(pandas, name, reading(getattr(pandas, name), lent))
         writing: Any = importlib.import_module("pandas.io.common")
         writing.check_parent_directory = _make_parent
@@ -78,6 +92,8 @@ def learned(error: BaseException) -> tuple[str, str] | None:
         found = ("whole", "1")
     if found is None and ASKS_FOR_TEXTS.search(str(error)):
         found = ("texts", "1")
+    if found is None and NOTHING.search(str(error)):
+        found = (LONGER, str(TIMES))
     return None if found is None or found[0] in _known else found
 
 
@@ -124,6 +140,14 @@ def _width_of(said: str) -> tuple[str, str] | None:
         given, wanted = asked
         width = _about.width + wanted - given
         return ("width", str(width)) if 0 < width <= WIDEST else None
+    if (asked := reshaped(said)) is not None:
+        numbers, row = asked
+        beside = numbers // TRAIN - _about.width  # columns that are named are of a table
+        width = row - beside
+        ours = numbers % TRAIN == 0 and 0 <= beside <= len(_about.named) + 1
+        return ("width", str(width)) if ours and 0 < width <= WIDEST else None
+    if (past := BEHIND.search(said)) is not None:
+        return "width", str(_about.width + int(past[1]))
     return ("width", str(LONG)) if SMALL.search(said) else None
 
 
@@ -169,7 +193,10 @@ def _table(*, vectors: bool = False) -> Columns:
     named = sorted(_about.named, key=_is_class)
     if not any(map(_is_class, named)):
         named.append("class")  # for programs that take the last column
-    return found | {name: cells(name, _about, vectors=vectors) for name in named}
+    columns = {name: cells(name, _about, vectors=vectors) for name in named}
+    numbered = [name for name in columns if NUMBERED.fullmatch(name.lower())]
+    # who rates what: such a table has these columns, in the order in which a program speaks of them
+    return columns | found if len(numbered) > 1 else found | columns
 
 
 def _numbers_for(source: str, normal: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
@@ -200,6 +227,11 @@ def _frame(pandas: Any, vectors: bool, file: str, *_: Any, **asked: Any) -> Any:
         found = pandas.DataFrame(_wide())
     else:
         found = pandas.DataFrame(_table(vectors=vectors))
+    for place, name in _about.placed.items():
+        while len(found.columns) <= place:
+            found[f"{_about.like}{len(found.columns)}"] = classes(2)
+        found.isetitem(place, cells(name, _about))
+    found = pandas.concat([found] * int(_known.get(LONGER, 1)), ignore_index=True)
     return _as_asked(pandas, found, asked)
 
 
@@ -226,5 +258,5 @@ def _numbers(file: str, dtype: Any = float, *_: Any, unpack: bool = False, **mor
     if np.dtype(dtype).kind not in "iuf" or more.get("usecols") is not None:
         return None
     guess(file, "a table by chance")
-    rows = _wide().astype(dtype)
+    rows = np.tile(_wide().astype(dtype), (int(_known.get(LONGER, 1)), 1))
     return rows.T if unpack else rows

@@ -23,9 +23,13 @@ SEPARATORS = frozenset({"\t", "|||", " ||| ", "::", "|", ";", ","})
 
 
 TAGGED = re.compile(
-    r"\.split\(\)\[-1\]|(\w+) = \w[\w.()]*\.split\(\)\n(?:.*\n){0,8}?.*\b\1\[(-1|1)\]"
+    r"\.split\((?P<by>[^()]*)\)\[-1\]"
+    r"|(\w+) = \w[\w.()]*\.split\((?P<at>[^()]*)\)\n(?:.*\n){0,8}?.*\b\2\[(-1|1)\]"
 )
 """How a program takes a word and its tag from a line."""
+
+VECTORS, WIDE = re.compile(r"glove|word2?vec|w2v|fasttext|\.vec\b|wiki.*vec", re.IGNORECASE), 100
+"""Names of files of vectors of words, and how many numbers each has where the name tells nothing."""
 
 NUMBERS = 8
 """How many stand on a line of numbers."""
@@ -48,13 +52,17 @@ class Lines:
     """Whether each part is one word, and the first one is another on each line."""
     tagged: bool = False
     """Whether each line is one word and its tag, and an empty line ends a sentence."""
+    begins: tuple[str, ...] = ()
+    """What a part begins with, where the program leaves out all others."""
 
 
 def lines_of(shown: ShownByProgram) -> Lines | None:
     """How a program splits lines; ``None`` where it does not."""
     source = shown.source
-    if TAGGED.search(source) and re.search(r"\btags?\b|\bner\b|conll", source, re.IGNORECASE):
-        return Lines(" ", 2, (), tagged=True)
+    tagged = TAGGED.search(source)
+    if tagged and re.search(r"\btags?\b|\bner\b|conll", source, re.IGNORECASE):
+        by_tabs = "\\t" in (tagged["by"] or tagged["at"] or "")
+        return Lines("\t" if by_tabs else " ", 2, (), tagged=True)
     for node in walk(shown.tree):
         target = node.targets[0] if isinstance(node, ast.Assign) else None
         found = _split(node.value if isinstance(node, ast.Assign) else node)
@@ -65,7 +73,7 @@ def lines_of(shown: ShownByProgram) -> Lines | None:
             last = max(map(int, re.findall(rf"\b{target.id}\[(\d+)\]", source)), default=1)
             names = [f"{target.id}[{n}]" for n in range(last + 1)]
         used = {n for n, name in enumerate(names) if _is_number(name, source)}
-        return Lines(found, len(names) or 2, tuple(sorted(used)))
+        return Lines(found, len(names) or 2, tuple(sorted(used)), begins=_looked_for(shown.tree))
     return None
 
 
@@ -98,6 +106,23 @@ def _split(node: ast.AST) -> str | None:
     return None
 
 
+def _looked_for(tree: ast.Module) -> tuple[str, ...]:
+    """``text.startswith(PREFIXES)``"""
+    asked = {
+        ast.unparse(node.args[0]) for node in walk(tree)
+        if isinstance(node, ast.Call) and node.args
+        and isinstance(node.func, ast.Attribute) and node.func.attr == "startswith"
+    }  # fmt: skip
+    for node in walk(tree):
+        match node:
+            case ast.Assign(targets=[target], value=ast.Tuple(elts=parts)) if (
+                ast.unparse(target) in asked
+            ):
+                words = [one.value for one in parts if isinstance(one, ast.Constant)]
+                return tuple(word for word in words if isinstance(word, str))
+    return ()
+
+
 def _is_number(name: str, source: str) -> bool:
     return re.search(rf"\b(int|float)\({re.escape(name)}[.)]", source) is not None
 
@@ -108,7 +133,8 @@ def text(form: Lines | None = None) -> str:
     if form is None:
         return EACH + "".join(dice.choices(ALPHABET, k=COUNT))
     if form.tagged:
-        words = (f"{dice.choice(WORDS)} {'OB'[n * 5 % 7 == 0]}" for n in range(TRAIN * SENTENCE))
+        tags = ("OB"[n * 5 % 7 == 0] for n in range(TRAIN * SENTENCE))
+        words = (f"{dice.choice(WORDS)}{form.separator}{tag}" for tag in tags)
         return "".join(f"{w}\n{chr(10) * (n % SENTENCE == 7)}" for n, w in enumerate(words))
     rows = (
         form.separator.join(
@@ -122,7 +148,16 @@ def text(form: Lines | None = None) -> str:
     return "\n".join(rows) + "\n"
 
 
+def vectors(name: str) -> str:
+    """A word on each line, and as many numbers behind it as the name of the file tells."""
+    dice, wide = random.Random(0), re.search(r"(\d{2,4})d", name)
+    many = range(int(wide[1]) if wide is not None else WIDE)
+    rows = (" ".join(f"{dice.uniform(-1, 1):.3f}" for _ in many) for _ in WORDS)
+    return "".join(f"{word} {row}\n" for word, row in zip(WORDS, rows, strict=True))
+
+
 def _said(dice: random.Random, form: Lines, line: int, part: int) -> str:
     if form.words:
         return WORDS[(line if part == 0 else line * 5 // 3 + part) % len(WORDS)]
-    return " ".join(dice.choices(WORDS, k=dice.randint(2, 9)))
+    begins = [dice.choice(form.begins)] if form.begins else []
+    return " ".join([*begins, *dice.choices(WORDS, k=dice.randint(2, 9))])

@@ -51,6 +51,14 @@ def called_by_a_library() -> bool:
     return True
 
 
+def _caller_of(frame: FrameType) -> FrameType | None:
+    """What of the program a function hands its result to, be it through what was lent."""
+    above = frame.f_back
+    while above is not None and str(above.f_globals.get("__name__")).startswith("harness."):
+        above = above.f_back
+    return above if above and above.f_code.co_filename.startswith(FILENAME) else None
+
+
 class ResultUse:
     """What becomes of the result of the call that is under way in a frame of the program."""
 
@@ -64,8 +72,10 @@ class ResultUse:
         """The attribute or text key that is read of it at once."""
         self.dropped = False
         """Whether nothing reads it."""
-        if frame is not None:
-            self._read(_behind(frame.f_code, frame.f_lasti))
+        while frame is not None:
+            behind = _behind(frame.f_code, frame.f_lasti)
+            self._read(behind)
+            frame = _caller_of(frame) if behind[:1] == (("RETURN_VALUE", None),) else None
 
     def _read(self, behind: tuple[tuple[str, object], ...]) -> None:
         if not behind:

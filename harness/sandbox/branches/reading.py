@@ -103,7 +103,10 @@ def _defaults(node: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _option(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
-    """``add_argument("-b", "--batch-size", default=256)``"""
+    """``add_argument("-b", "--batch-size", default=256)``, ``DEFINE_integer("batch_size", 256)``"""
+    if (word(call.func) or "").startswith("DEFINE_"):
+        for name, default in [call.args[:2]] if len(call.args) > 1 else []:
+            yield ast.unparse(name).strip("'"), default
     given = [a.value for a in call.args if isinstance(a, ast.Constant)]
     texts = [text.lstrip("-").replace("-", "_") for text in given if isinstance(text, str)]
     for keyword in call.keywords:

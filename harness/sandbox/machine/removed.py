@@ -19,6 +19,9 @@ PLAIN = {"float": float, "int": int, "bool": bool, "object": object, "str": str,
          "float_": np.float64, "Inf": np.inf, "NaN": np.nan, "infty": np.inf}  # fmt: skip
 """Names that numpy had for what has another one."""
 
+PILLOW = {"ANTIALIAS": "LANCZOS", "CUBIC": "BICUBIC", "LINEAR": "BILINEAR"}
+"""Names that pillow had, and those of today."""
+
 SIX = {"inf": math.inf, "nan": math.nan, "string_classes": (str, bytes), "int_classes": int,
        "container_abcs": collections.abc}  # fmt: skip
 """What ``torch._six`` held."""
@@ -39,9 +42,32 @@ def install() -> None:
     with contextlib.suppress(ImportError):  # before 6.0 a text of settings was enough
         yaml = importlib.import_module("yaml")
         inspect.unwrap(yaml.load).__defaults__ = (yaml.SafeLoader,)
+    if "transformers" in sys.modules:
+        _of_transformers(sys.modules["transformers"])
+    with contextlib.suppress(ImportError):
+        _of_pillow(importlib.import_module("PIL.Image"))
     for name in ("Iterable", "Mapping", "Sequence", "Callable", "MutableMapping", "Hashable"):
         if not hasattr(collections, name):
             setattr(collections, name, getattr(collections.abc, name))
+
+
+def _of_pillow(library: Any) -> None:
+    for name, now in PILLOW.items():
+        if not hasattr(library, name):
+            setattr(library, name, getattr(library, now))
+
+
+def _of_transformers(library: Any) -> None:
+    tokenizer = library.PreTrainedTokenizerBase
+    for name in ("encode_plus", "batch_encode_plus"):
+        if not hasattr(tokenizer, name):
+            setattr(tokenizer, name, _encode)
+
+
+def _encode(self: Any, *texts: Any, pad_to_max_length: bool = False, **how: Any) -> Any:
+    """What a tokenizer is called for now."""
+    padded = {"padding": "max_length", "truncation": True} if pad_to_max_length else {}
+    return self(*texts, **{**padded, **how})
 
 
 def _below(kind: type) -> Iterator[type]:

@@ -1,6 +1,7 @@
 """Files of a program's repository: what it imports of them stays modules."""
 
 import ast
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
@@ -33,8 +34,18 @@ class Repository(MetaPathFinder, Loader):
     def install(self) -> None:
         """From now on, in this process."""
         sys.meta_path.insert(0, self)
+        self._lay()
         for name in [n for n in sys.modules if n.partition(".")[0] in self.tops]:
             del sys.modules[name]
+
+    def _lay(self) -> None:
+        """Write the files where they seem to lie: some programs look through a folder of them."""
+        for one in self._files.values():
+            place = self._place(one)
+            if os.path.realpath(place).startswith(os.path.realpath(f"{self._folder}/../../..")):
+                os.makedirs(os.path.dirname(place), exist_ok=True)
+                with open(place, "w", encoding="utf-8") as file:
+                    file.write(one.source)
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -42,11 +53,14 @@ class Repository(MetaPathFinder, Loader):
         """A file, or a folder with files in it."""
         one = self._files.get(fullname)
         if one is not None:
-            place = f"{self._folder}/{one.path}"
+            place = self._place(one)
             return ModuleSpec(fullname, self, origin=place, is_package=one.is_package)
         if any(name.startswith(f"{fullname}.") for name in self._files):
             return ModuleSpec(fullname, self, is_package=True)
         return None
+
+    def _place(self, one: CompanionFile) -> str:
+        return os.path.normpath(f"{self._folder}/{one.path}")
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         """A plain module."""
@@ -57,7 +71,7 @@ class Repository(MetaPathFinder, Loader):
         one = self._files.get(module.__name__)
         if one is None:
             return
-        module.__file__ = f"{self._folder}/{one.path}"
+        module.__file__ = self._place(one)
         vars(module).update(self._given)
         name = f"{self._filename}/{one.path}"
         source = self._trees.get(module.__name__, one.source)  # what is no Python says so itself

@@ -8,10 +8,11 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
-from harness.beside import parsed_modules, together, unpacked
+from harness.beside import PackedProgram, parsed_modules, together, unpacked
 from harness.domain.injection import Injection
 from harness.sandbox import extras
 from harness.sandbox.absent import (
@@ -44,7 +45,7 @@ from harness.sandbox.own.modules import Repository
 from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.phases import LOOP, Phases, with_phases
 from harness.sandbox.own.shortening import WINDOWS, OnBatch, Shortening, window_of
-from harness.sandbox.own.shrinking import evaluate_soon, shrink
+from harness.sandbox.own.shrinking import evaluate_soon, lowered, lowered_words, shrink
 from harness.sandbox.own.sizes import passes_in
 from harness.sandbox.ready import ReadyProgram, compiled, namespace
 from harness.sandbox.unbound import NameScouted, Unbound, no_input, parsed
@@ -75,7 +76,7 @@ def prepare(
     a CPU are lowered, whether passes are short, and what first runs showed about data that are not
     here.
     """
-    packed = unpacked(program)
+    packed = _packed(program, shrunk=order.shrunk)
     tree, modules = parsed(packed.code, FILENAME), parsed_modules(packed)
     everything = together([tree, *modules.values()])
     notes = evaluate_soon(everything) + come_soon(everything)
@@ -99,7 +100,7 @@ def prepare(
     sys.argv = CommandLine(["candidate.py", *packed.arguments, *_as_used(shown.known)])
     _environment(module, rank, world_size, shown)
     notes += present.lay(order.files)
-    files.install(shown)
+    files.install(shown, *[lowered] * order.shrunk)
     source = source_of(tree)  # before it has marks
     code, left_out = compiled(with_phases(tree) if phases.several else tree)
     return ReadyProgram(
@@ -113,6 +114,11 @@ def prepare(
         untaken=left_out,
         passes=passes_in(everything),
     )
+
+
+def _packed(program: str, *, shrunk: bool) -> PackedProgram:
+    found = unpacked(program)
+    return replace(found, arguments=(*lowered_words(found.arguments),)) if shrunk else found
 
 
 class CommandLine(list[str]):

@@ -2,9 +2,11 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from harness.beside import whole
+from harness.sandbox.absent.lent import lend
 from harness.sandbox.own.sizes import WHOLE, Size, gathered_by, sizes_in
 from harness.syntax import dotted, walk
 
@@ -18,7 +20,7 @@ MOST: tuple[tuple[str, int], ...] = (
     (r"bptt|(input_?)?window(_?size)?|max_?len(gth)?|n_?ctx|n_?positions|sequence_?length", 16),
     (r".*batch_?size|(effective_|total_|global_)?batch|bs|bsz", 4),
     (r"vocab(_?size)?|n_?vocab|num_?tokens|ntokens?", 256),
-    (r"img(_?size)?|image_?size|input_?size|crop_?size|resolution|img_?dim", 32),
+    (r"im(g|age)?_?(size|h|w|height|width|dim)|img|input_?(size|dims?)|crop_?size|resolution", 32),
     (r"patch_?size|ngf|ndf|base_?ch(annels)?|num_?channels|model_?channels|base_?dim", 8),
     (r"eval_?steps|val_?steps", 2),
     (r".*accum.*|update_freq", 4),
@@ -51,8 +53,12 @@ ALIKE = 96
 OF_BATCHES = re.compile(r".*batch.*|bsz?")
 """Sizes whose number says something else where it stands again: ``nn.Linear(2048, 10)``."""
 
-IN_TRANSFORMS = {224: 32, 256: 36}
-"""Sizes of pictures as they stand in transforms."""
+IN_TRANSFORMS = {224: 32, 256: 36, 288: 48, 320: 48, 384: 48, 448: 64, 512: 64, 572: 64, 640: 64,
+                 768: 64, 1024: 64}  # fmt: skip
+"""Sizes of pictures as they stand in transforms, where they are common."""
+
+RESIZES = re.compile(r"(^|\.)(resize|Resize|\w+Crop|crop)$")
+"""Calls that leave pictures of a size."""
 
 VOCABULARIES = frozenset({50257, 50304, 50260, 30522, 30000, 32000, 32768, 65536, 128256})
 """Sizes of known vocabularies, wherever they stand."""
@@ -77,6 +83,57 @@ def shrink(tree: ast.Module) -> list[str]:
                 lowered[size.value] = lowered.get(size.value, frozenset()) | {most}
             said.append(f"shrunk: {size.name} {size.value} -> {most}")
     return [*dict.fromkeys([*said, *_alike(tree, lowered, named), *_pictures(tree)])]
+
+
+def lowered(settings: Any) -> Any:
+    """Settings that were read from a file, with sizes lowered by their names."""
+    gathers = any(WHOLE.fullmatch(str(name).lower()) for name in _names_in(settings))
+
+    def lower(held: Any) -> Any:
+        if isinstance(held, list):
+            return [*map(lower, held)]
+        if isinstance(held, dict):
+            for name, value in held.items():
+                most = _lower(str(name).lower(), value, gathers=gathers)
+                held[name] = lower(value) if most is None else most
+        return held
+
+    return lower(settings)
+
+
+def _names_in(settings: Any) -> Iterator[str]:
+    yield from settings if isinstance(settings, dict) else ()
+    parts = settings.values() if isinstance(settings, dict) else settings
+    for part in parts if isinstance(settings, dict | list) else ():
+        yield from _names_in(part)
+
+
+def lowered_words(words: Sequence[str]) -> list[str]:
+    """Those of a command line, with sizes lowered: ``--img-size 256``, ``model.width=512``."""
+    found, name = list[str](), ""
+    gathers = any(WHOLE.search(word.replace("-", "_")) for word in words)
+    for word in words:
+        option, given, value = word.partition("=")
+        if option.startswith("-") or given:
+            name = option.lstrip("-").rpartition(".")[2].replace("-", "_").lower()
+        number = value if given else word
+        size = int(number) if number.isdigit() else None
+        most = _lower(name, size, gathers=gathers)
+        found.append(word if most is None else f"{option}={most}" if given else str(most))
+    return found
+
+
+def _lower(name: str, value: Any, *, gathers: bool) -> int | None:
+    """What a size of a name is lowered to, and told. ``gathers``: whether the batches of an update are
+    told as well, so that both stay.
+    """
+    most = (
+        _most(name) if type(value) is int and not (gathers and OF_BATCHES.fullmatch(name)) else None
+    )
+    if most is None or value <= most:
+        return None
+    lend(f"shrunk: {name} {value} -> {most}")
+    return most
 
 
 def _asked_after(tree: ast.Module) -> set[tuple[str, int]]:
@@ -153,9 +210,12 @@ def _alike(
 
 
 def _pictures(tree: ast.Module) -> Iterator[str]:
-    """Sizes in transforms: ``RandomResizedCrop(224)``."""
+    """Sizes in transforms: ``RandomResizedCrop(224)``, ``cv2.resize(shown, (512, 512))``."""
     for node in walk(tree):
-        if isinstance(node, ast.Call) and "transform" in ast.unparse(node.func).lower():
+        resizes = isinstance(node, ast.Call) and RESIZES.search(ast.unparse(node.func))
+        if resizes or (
+            isinstance(node, ast.Call) and "transform" in ast.unparse(node.func).lower()
+        ):
             for constant in (n for n in walk(node) if isinstance(n, ast.Constant)):
                 if type(constant.value) is int and constant.value in IN_TRANSFORMS:
                     most = IN_TRANSFORMS[constant.value]

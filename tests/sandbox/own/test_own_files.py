@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from harness.beside import called_with
 from harness.domain.candidate import Candidate
 from harness.domain.event import Finished, Start
 from harness.domain.workload import WorkloadSpec
@@ -272,3 +273,14 @@ assert os.listdir('linked') == ['rows.npy']"""
     assert refused.message is not None
     assert f"`{store / 'rows.npy'}` lies elsewhere" in refused.message
     assert "--data DIR" in refused.message
+
+
+def test_settings_that_are_code_and_folders_of_settings_go_along(project):
+    (project / "configs").mkdir()
+    (project / "configs" / "small.py").write_text("width = 4\n")
+    program = called_with("import sys", ["--config", "configs/small.py"])
+
+    assert sorted(one.name for one in own_files(program, project)) == [
+        "configs",
+        "configs/small.py",
+    ]

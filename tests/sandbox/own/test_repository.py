@@ -112,3 +112,32 @@ def test_a_schedule_that_a_file_beside_it_may_step_is_not_blamed(warm):
     }
     with harness.Grader(jobs=1, open_instruments=warm) as grader:
         assert grader.grade(PackedProgram(SCHEDULED, files).text).code == "right"
+
+
+def test_a_package_may_look_through_its_own_folder(see):
+    program = """
+import os
+import torch
+import pack
+from pack import net
+
+assert sorted(os.listdir(os.path.dirname(pack.__file__))) == ["__init__.py", "net.py"]
+net.fit(torch.nn.Linear(4, 1))
+"""
+    fit = """
+import torch
+
+def fit(model):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for _ in range(4):
+        model(torch.randn(8, 4)).pow(2).mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+    files = {
+        "pack": CompanionFile("pack/__init__.py", ""),
+        "pack.net": CompanionFile("pack/net.py", fit),
+    }
+    seen = see(PackedProgram(program, files).text)
+
+    assert (seen.outcome, seen.windows) == ("returned: None", [1] * 4)

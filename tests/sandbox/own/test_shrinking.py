@@ -13,7 +13,7 @@ from harness.domain.workload import WorkloadSpec
 from harness.sandbox.job import JobLimits
 from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.shortening import Shortening, window_of
-from harness.sandbox.own.shrinking import evaluate_soon, is_large, shrink
+from harness.sandbox.own.shrinking import evaluate_soon, is_large, lowered, lowered_words, shrink
 
 GPT = """
 n_layer, n_head = 12, 12
@@ -72,6 +72,25 @@ def test_a_number_that_is_the_same_as_a_size_goes_with_it():
     shrink(tree)
 
     assert "nn.Linear(32, 1000)" in ast.unparse(tree)
+
+
+def test_sizes_of_settings_and_of_a_command_line_are_lowered_by_their_names():
+    read = {"model": {"n_layer": 12, "dropout": 0.1}, "batch_size": 64, "sets": [{"img_size": 224}]}
+
+    assert lowered(read) == {
+        "model": {"n_layer": 2, "dropout": 0.1}, "batch_size": 4, "sets": [{"img_size": 32}],
+    }  # fmt: skip
+    assert lowered_words(["--n-layer", "12", "model.width=512", "--epochs", "50"]) == [
+        "--n-layer", "2", "model.width=32", "--epochs", "50",
+    ]  # fmt: skip
+
+
+def test_batches_are_left_alone_where_settings_tell_the_whole_one_of_an_update():
+    assert lowered({"total_batch_size": 512, "batch_size": 64}) == {
+        "total_batch_size": 512, "batch_size": 64,
+    }  # fmt: skip
+    words = ["--batch-size", "64", "--effective-batch-size", "512"]
+    assert lowered_words(words) == words
 
 
 def test_small_programs_are_left_alone():

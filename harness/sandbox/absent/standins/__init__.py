@@ -19,11 +19,25 @@ MODULES: dict[str, str] = {
     "datasets": "hub_datasets",
     "fire": "starters",
     "tyro": "starters",
+    "tap": "starters",
     "gym": "gymnasium",
     "gymnasium": "gymnasium",
     "requests": "requests",
     "tiktoken": "tiktoken",
     "sklearn": "sklearn",
+    "cv2": "cv2",
+    "skimage": "skimage",
+    "absl": "absl",
+    "albumentations": "albumentations",
+    "torchaudio": "torchaudio",
+    "librosa": "librosa",
+    "soundfile": "librosa",
+    "h5py": "h5py",
+    "hydra": "hydra",
+    **dict.fromkeys(
+        ("omegaconf", "yacs", "easydict", "ml_collections", "addict", "munch", "box"),
+        "configurations",
+    ),
 }
 """Top-level packages, each with the module of this folder that stands in for it."""
 

@@ -1,5 +1,6 @@
 """Worlds to act in: a point that is to be kept in the middle, under the names of all others."""
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from harness.sandbox.absent.lent import lend
+from harness.sandbox.absent.standins.cv2 import resize
 from harness.sandbox.batches.callers import ResultUse, frame_of_the_program
 
 WORLDS: dict[str, tuple[int, int, bool]] = {
@@ -21,11 +23,27 @@ WORLDS: dict[str, tuple[int, int, bool]] = {
 not one of so many.
 """
 
+SCREENS = re.compile(
+    r"NoFrameskip|^ALE/|pong|breakout|qbert|seaquest|invaders|pacman|beamrider|enduro|montezuma"
+    r"|freeway|asteroids|boxing|carracing",
+    re.IGNORECASE,
+)
+"""Names of worlds that are seen as pictures."""
+
+SCREEN, SHOWN = (210, 160, 3), (400, 600, 3)
+"""Pixels of a state of such a world, and of a picture that is drawn of any other."""
+
+BUTTONS = ("NOOP", "FIRE", "UP", "RIGHT", "LEFT", "DOWN")
+"""What may be done there."""
+
 OLDER = 4
 """How many results a step had before 0.26."""
 
 LENGTH = 40
 """Steps after which an episode ends."""
+
+EPISODE = {"r": 1.0, "l": float(LENGTH), "t": 1.0}
+"""What wrappers say of one that is over: its sum of rewards, its length, its time."""
 
 
 class Space:
@@ -78,7 +96,8 @@ class spaces:
 class Env:
     """A world. Its state is a few numbers; an action pushes them."""
 
-    reward_range, render_mode = (-float("inf"), float("inf")), None
+    reward_range = (-float("inf"), float("inf"))
+    render_mode: Any = None
     metadata: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, name: str = "") -> None:
@@ -129,16 +148,47 @@ class Env:
         ended = bool(abs(self._state[0]) > 2.0) or self._at > LENGTH
         return self._state.copy(), reward, ended, self._at >= LENGTH, {}
 
-    def render(self, *_: Any, **__: Any) -> None:
-        """Nothing to see."""
+    def render(self, mode: Any = None, *_: Any, **__: Any) -> Any:
+        """Nothing to see: a black picture, where one is asked for."""
+        return np.zeros(SHOWN, np.uint8) if "rgb_array" in (mode, self.render_mode) else None
 
     close = render
 
 
-def make(name: Any = "", *_: Any, **__: Any) -> Env:
+class Screen(Env):
+    """A world that is seen as a picture: its pixels are by chance."""
+
+    def __init__(self, name: str = "") -> None:
+        super().__init__(name)
+        self.observation_space = Box(0, 255, SCREEN, np.uint8)
+        self.action_space = Discrete(len(BUTTONS))
+        self.ale = SimpleNamespace(lives=lambda: 3)
+
+    def get_action_meanings(self) -> list[str]:
+        """Of the usual buttons."""
+        return [*BUTTONS]
+
+    def begun(self, seed: int | None = None) -> Any:
+        """The first picture of an episode."""
+        super().begun(seed)
+        return self._seen()
+
+    def pushed(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """What a button makes of it."""
+        _, *rest = super().pushed(action)
+        return (self._seen(), *rest)
+
+    def _seen(self) -> Any:
+        return self._dice.integers(0, 256, SCREEN, np.uint8)
+
+
+def make(name: Any = "", *_: Any, render_mode: Any = None, **__: Any) -> Env:
     """A world of any name."""
-    lend(f"{name}: a world of a few numbers instead")
-    return Env(str(name))
+    seen = SCREENS.search(str(name)) is not None
+    lend(f"{name}: {'pictures by chance' if seen else 'a world of a few numbers'} instead")
+    found = Screen(str(name)) if seen else Env(str(name))
+    found.render_mode = render_mode
+    return found
 
 
 class Wrapper:
@@ -193,8 +243,47 @@ class ActionWrapper(Wrapper):
         return self.env.step(self.action(action))
 
 
+def _showing(change: Any) -> Any:
+    """A wrapper by which each state is seen as ``change`` makes it."""
+
+    class Seen(ObservationWrapper):
+        def __init__(self, env: Any, *given: Any, **named: Any) -> None:
+            super().__init__(env)
+            self._given, self._named = given, named
+            before = env.observation_space
+            seen = change(np.zeros(before.shape, before.dtype), *given, **named)
+            self.observation_space = Box(0, 255, seen.shape, seen.dtype)
+
+        def observation(self, state: Any) -> Any:
+            return change(np.asarray(state), *self._given, **self._named)
+
+    return Seen
+
+
+def _small(
+    picture: Any, *_: Any, screen_size: int = 84, grayscale_obs: bool = True, **__: Any
+) -> Any:
+    cut = resize(picture, (screen_size, screen_size))
+    return cut[..., 0] if grayscale_obs else cut
+
+
 class wrappers:
-    """``gymnasium.wrappers``: they change nothing."""
+    """``gymnasium.wrappers``: what changes the form of a state; others change nothing."""
+
+    AtariPreprocessing = _showing(_small)
+    FrameStack = FrameStackObservation = _showing(
+        lambda seen, num_stack=4, *_, stack_size=0, **__: np.stack(
+            [seen] * (stack_size or num_stack)
+        )
+    )
+    GrayScaleObservation = GrayscaleObservation = _showing(
+        lambda seen, keep_dim=False, *_, **__: seen[..., :1] if keep_dim else seen[..., 0]
+    )
+    ResizeObservation = _showing(
+        lambda seen, shape=84, *_, **__: resize(
+            seen, (shape, shape) if isinstance(shape, int) else shape
+        )
+    )
 
     @staticmethod
     def lookup(name: str) -> Any:
@@ -225,11 +314,24 @@ class SyncVectorEnv:
             env.begun() if over or late else state
             for env, state, over, late in zip(self.envs, states, ended, cut, strict=True)
         ]
-        last = {"final_observation": states, "final_obs": states} if any(ended + cut) else {}
+        over = np.array(ended) | np.array(cut)
+        last = _told(states, over) if over.any() else {}
         return np.stack(begun), np.array(rewards, np.float32), np.array(ended), np.array(cut), last
 
     def close(self) -> None:
         """Nothing to end."""
+
+
+def _told(states: Any, over: Any) -> dict[str, Any]:
+    """What is said where episodes are over: their last states, and what they came to."""
+    of_all = {name: np.where(over, value, 0.0) for name, value in EPISODE.items()}
+    each = [
+        {"episode": {n: np.array([v]) for n, v in EPISODE.items()}} if one else None for one in over
+    ]
+    return {
+        "final_observation": states, "final_obs": states, "final_info": each,
+        "episode": of_all, "_episode": over,
+    }  # fmt: skip
 
 
 class vector:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from harness.sandbox.absent.lent import lend
-from harness.sandbox.absent.standins.torchvision import picture
+from harness.sandbox.absent.standins.torchvision import SETS, picture
 
 ROWS, FEWER = 512, 64
 """How many rows there are, in the part to train on and in others."""
@@ -28,11 +28,14 @@ TAGS, WORDS_OF_A_TEXT = re.compile(r"(.*_)?tags"), re.compile(r"tokens|words")
 RATING = re.compile(r"(.*_)?(score|rating|stars?)s?")
 CHAT = re.compile(r"messages|conversations?|chat|dialogs?|dialogues?|turns")
 NUMBER = re.compile(r"idx|index|id|length")
+FORM = (3, 32, 2)
+"""Channels, size and classes of a set of which nothing is known: two fit whatever comes after them."""
 
 
-def _cell(column: str, row: int) -> Any:
+def _cell(column: str, row: int, form: tuple[int, int, int] = FORM) -> Any:
     dice = random.Random(f"{column} {row}")
-    for pattern, number in ((CLASS, row % 2), (RATING, row % 5 + 1), (NUMBER, row)):
+    channels, size, kinds = form
+    for pattern, number in ((CLASS, row % kinds), (RATING, row % 5 + 1), (NUMBER, row)):
         if pattern.fullmatch(column):
             return number
     if (listed := _listed_in(column, row, dice)) is not None:
@@ -40,7 +43,8 @@ def _cell(column: str, row: int) -> Any:
     if column == "translation":
         return Row(row)  # a text by language
     if PICTURE.fullmatch(column):
-        pixels = torch.randint(0, 256, (3, 32, 32), generator=torch.Generator().manual_seed(row))
+        drawn = torch.Generator().manual_seed(row)
+        pixels = torch.randint(0, 256, (channels, size, size), generator=drawn)
         return picture(pixels.to(torch.uint8))
     return " ".join(dice.choices(WORDS, k=dice.randrange(12, 40))) + "."
 
@@ -62,12 +66,20 @@ def _listed_in(column: str, row: int, dice: random.Random) -> list[Any] | None:
 class Row(dict[str, Any]):
     """One row: a column that nobody has named yet is made up."""
 
-    def __init__(self, number: int) -> None:
-        super().__init__(text=_cell("text", number), label=number % 2)
-        self.number = number
+    def __init__(self, number: int, form: tuple[int, int, int] = FORM) -> None:
+        super().__init__(text=_cell("text", number), label=number % form[-1])
+        self.number, self.form = number, form
 
     def __missing__(self, column: str) -> Any:
-        return _cell(column, self.number)
+        return _cell(column, self.number, self.form)
+
+    def __or__(self, more: Any) -> Any:
+        """With further columns; any other is made up still."""
+        found = Row(self.number, self.form)
+        found.clear()
+        found.update(self)
+        found.update(more)
+        return found
 
 
 class Columns(dict[str, list[Any]]):
@@ -133,7 +145,9 @@ class Dataset(torch.utils.data.Dataset[Any]):
     @property
     def features(self) -> dict[str, Any]:
         """What is asked of a column of classes, or of lists of these."""
-        known = SimpleNamespace(num_classes=2, names=["no", "yes"], int2str=lambda n: f"class {n}")
+        kinds = getattr(self._rows[0], "form", FORM)[-1] if self._rows else 2
+        names = ["no", "yes"] if kinds == 2 else [f"class {n}" for n in range(kinds)]
+        known = SimpleNamespace(num_classes=kinds, names=names, int2str=lambda n: f"class {n}")
         known.feature = known
         return defaultdict(lambda: known, dict.fromkeys(self.column_names, known))
 
@@ -179,11 +193,41 @@ class Dataset(torch.utils.data.Dataset[Any]):
         gone = {*_listed(names)}
         if gone - {*self.column_names}:  # columns of their own: there is no other text
             gone.add("text")
-        return Dataset([{k: v for k, v in row.items() if k not in gone} for row in self._rows])
+        left = [row | {} for row in self._rows]
+        for row in left:
+            for name in gone & row.keys():
+                del row[name]
+        return Dataset(left)
 
     def rename_column(self, old: str, new: str) -> "Dataset":
         """A column under another name."""
-        return Dataset([{**row, new: row[old]} for row in self._rows]).remove_columns(old)
+        return Dataset([row | {new: row[old]} for row in self._rows]).remove_columns(old)
+
+    def rename_columns(self, names: dict[str, str]) -> "Dataset":
+        """Several."""
+        found = self
+        for old, new in names.items():
+            found = found.rename_column(old, new)
+        return found
+
+    def add_column(self, name: str, values: Iterable[Any], *_: Any, **__: Any) -> "Dataset":
+        """One more."""
+        pairs = zip(self._rows, values, strict=True)
+        return self._with([row | {name: value} for row, value in pairs])
+
+    def take(self, count: int) -> "Dataset":
+        """The first."""
+        return self._with(self._rows[:count])
+
+    def skip(self, count: int) -> "Dataset":
+        """The others."""
+        return self._with(self._rows[count:] or self._rows)
+
+    def _itself(self, *_: Any, **__: Any) -> "Dataset":
+        """A cell tells its type by its column's name."""
+        return self
+
+    flatten = cast = cast_column = class_encode_column = sort = shard = flatten_indices = _itself
 
     def set_format(self, type: str | None = None, columns: Any = None, **_: Any) -> None:  # noqa: A002 - its signature
         """Tensors, and some columns only."""
@@ -235,18 +279,20 @@ def _listed(names: Any) -> list[str]:
     return [names] if isinstance(names, str) else [*names]
 
 
-def _made(part: str) -> Dataset:
-    return Dataset([Row(n) for n in range(ROWS if part.startswith("train") else FEWER)])
+def _made(part: str, form: tuple[int, int, int] = FORM) -> Dataset:
+    return Dataset([Row(n, form) for n in range(ROWS if part.startswith("train") else FEWER)])
 
 
 def load_dataset(path: str = "", *_: Any, split: Any = None, **__: Any) -> Any:
     """Made-up rows instead of those of the hub."""
     lend(f"the data set {path}: rows by chance")
+    last = re.sub(r"[^a-z0-9]", "", path.rpartition("/")[2].lower())
+    form = next((SETS[name] for name in SETS if name.lower() == last), FORM)
     if isinstance(split, list):
-        return [_made(part) for part in split]
+        return [_made(part, form) for part in split]
     if split is not None:
-        return _made(str(split))
-    return DatasetDict({part: _made(part) for part in ("train", "validation", "test")})
+        return _made(str(split), form)
+    return DatasetDict({part: _made(part, form) for part in ("train", "validation", "test")})
 
 
 load_from_disk = load_dataset

@@ -3,6 +3,7 @@
 import importlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -64,12 +65,16 @@ class Pictures(Dataset[Any]):
         self.train = train and split in TRAINS
         self.classes = [f"class {n}" for n in range(self.kinds)]
         self.class_to_idx = {name: n for n, name in enumerate(self.classes)}
-        kinds = [self._kind(n) for n in range(len(self))]
+        kinds = [self._kind(n) for n in range(self._many())]
         self.targets: Any = torch.as_tensor(kinds) if self.channels == 1 else kinds
         self.labels = self.targets
         self.samples = self.imgs = [(f"{n}.png", kind) for n, kind in enumerate(kinds)]
 
     def __len__(self) -> int:
+        return self._many()
+
+    def _many(self) -> int:
+        """As many as there are, whatever a program says that its own set of them has."""
         return TRAIN if self.train else TEST
 
     def __iter__(self) -> Iterator[Any]:
@@ -111,7 +116,7 @@ class Pictures(Dataset[Any]):
     @cached_property
     def data(self) -> Any:
         """All pixels: a tensor where there is one channel, else an array, as in the real ones."""
-        pixels = torch.stack([self._pixels(n) for n in range(len(self))])
+        pixels = torch.stack([self._pixels(n) for n in range(self._many())])
         return pixels[:, 0] if self.channels == 1 else pixels.permute(0, 2, 3, 1).numpy()
 
 
@@ -131,7 +136,7 @@ class FakeData(Pictures):
         self.kinds, self._count = num_classes, size
         super().__init__(None, *rest, **more)
 
-    def __len__(self) -> int:
+    def _many(self) -> int:
         return self._count
 
 
@@ -198,6 +203,23 @@ class _Functional:
     pil_to_tensor = staticmethod(_pixels)
 
     @staticmethod
+    def convert_image_dtype(shown: Any, dtype: Any = torch.float32) -> Tensor:
+        """Between 0 and 1."""
+        return _scaled(shown).to(dtype)
+
+    @staticmethod
+    def to_dtype(shown: Any, dtype: Any = torch.float32, scale: bool = False) -> Tensor:
+        """The same, where that is asked for."""
+        return transforms.ToDtype(dtype, scale)(shown)
+
+    @staticmethod
+    def rgb_to_grayscale(shown: Any, num_output_channels: int = 1) -> Any:
+        """One channel, or three that are alike."""
+        return transforms.Grayscale(num_output_channels)(shown)
+
+    to_grayscale = rgb_to_grayscale
+
+    @staticmethod
     def resize(shown: Any, size: Any, *_: Any, **__: Any) -> Any:
         """The nearest pixels."""
         return _sized(size)(shown)
@@ -236,11 +258,11 @@ class transforms:
         def __init__(self, steps: Any) -> None:
             self.transforms = [*steps]
 
-        def __call__(self, shown: Any) -> Any:
-            """Of one picture."""
+        def __call__(self, *shown: Any) -> Any:
+            """Of one picture, or of it and its mask alike."""
             for step in self.transforms:
-                shown = step(shown)
-            return shown
+                shown = tuple(map(step, shown))
+            return shown[0] if len(shown) == 1 else shown
 
     @staticmethod
     def ToDtype(dtype: Any, scale: bool = False) -> Callable[[Any], Tensor]:
@@ -256,6 +278,16 @@ class transforms:
             return (shown - low) / wide
 
         return normalized
+
+    @staticmethod
+    def FiveCrop(size: Any, *_: Any, **__: Any) -> Callable[[Any], Any]:
+        """The same as often."""
+        return lambda shown: (_sized(size)(shown),) * 5
+
+    @staticmethod
+    def TenCrop(size: Any, *_: Any, **__: Any) -> Callable[[Any], Any]:
+        """The same as often."""
+        return lambda shown: (_sized(size)(shown),) * 10
 
     @staticmethod
     def Pad(padding: Any, *_: Any, **__: Any) -> Callable[[Any], Any]:
@@ -296,11 +328,15 @@ class Network(nn.Module):
         """``width``: inputs of the head; ``head``: where it is found."""
         super().__init__()
         self.conv1, self.bn1 = nn.Conv2d(3, 64, 3, 2, 1, bias=False), nn.BatchNorm2d(64)
-        self.relu, self.avgpool = nn.ReLU(inplace=True), nn.AdaptiveAvgPool2d(1)
-        self.maxpool = nn.Identity()
-        for n, (i, o) in enumerate(((64, 16), (16, 16), (16, 16), (16, width)), 1):
-            stage = nn.Sequential(nn.Conv2d(i, o, 1, bias=False), nn.BatchNorm2d(o), nn.ReLU())
-            self.add_module(f"layer{n}", stage)
+        self.relu = nn.ReLU(inplace=True)
+        real = head == "fc" and width in (512, 2048)  # programs take stages of these apart
+        self.maxpool = nn.MaxPool2d(3, 2, 1) if real else nn.Identity()
+        widths = (64, *(width // n if real else 16 for n in (8, 4, 2)), width)
+        for n, (i, o) in enumerate(pairwise(widths), 1):
+            how: dict[str, Any] = {"stride": 1 + (n > 1), "groups": width // 512} if real else {}
+            conv = nn.Conv2d(i, o, 1, bias=False, **how)
+            self.add_module(f"layer{n}", nn.Sequential(conv, nn.BatchNorm2d(o), nn.ReLU()))
+        self.avgpool = nn.AdaptiveAvgPool2d(1)
         self._head, _, place = head.partition(".")
         last: nn.Module = nn.Linear(width, num_classes)
         if place:
@@ -318,7 +354,7 @@ class Network(nn.Module):
 
     def forward_features(self, pictures: Tensor) -> Tensor:
         """(n, 3, h, w) -> (n, width)"""
-        x = self.relu(self.bn1(self.conv1(pictures)))
+        x = self.maxpool(self.relu(self.bn1(self.conv1(pictures))))
         for n in range(1, 5):
             x = getattr(self, f"layer{n}")(x)
         found: Tensor = self.avgpool(x).flatten(1)
@@ -364,7 +400,7 @@ class Pooled(nn.Module):
 def network(name: str) -> Callable[..., nn.Module] | None:
     """What makes the network of a name; ``None`` for one of which nothing is known."""
     found = next(((w, h) for prefix, w, h in HEADS if name.startswith(prefix)), None)
-    if found is None:
+    if found is None or name in FILES:
         return None
     width, head = found
 
@@ -376,6 +412,11 @@ def network(name: str) -> Callable[..., nn.Module] | None:
 
     make.__name__ = name
     return make
+
+
+FILES = frozenset({"resnet", "vgg", "inception", "densenet", "mobilenet", "efficientnet", "convnext",
+                   "vision_transformer", "swin_transformer"})  # fmt: skip
+"""Files that the networks of a family are in, with their parts."""
 
 
 class models:
