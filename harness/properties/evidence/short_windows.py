@@ -37,7 +37,7 @@ def amiss(trace: Trace, seen: Account, bounds: Bounds | None) -> tuple[Window, M
     for window, found in aligned(trace, seen.objective):
         if bounds is not None and not bounds.quiet(found.expected_norm):
             continue
-        least = window.update.window_size / usual_size(window.probe)
+        least = min(1.0, window.update.window_size / usual_size(window.probe))  # of another loop
         small = found.ratio < least / AMISS and found.consumed_norm < whole
         called = bounds is None and bool(window.update.clip_calls)
         if found.ratio > TOO_LARGE or (small and not called):
