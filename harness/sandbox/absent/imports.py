@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -87,7 +87,7 @@ def lend_dropped(
             return imported(name, *scope, **more)
         for part in (scope[2] if len(scope) > 2 else None) or ():
             if (name, part) in parts and not hasattr(module, part):
-                found = _namesake(part) or (whole and _of_another_version(name)(part))
+                found = _namesake(name, part) or (whole and _of_another_version(name)(part))
                 if found:
                     setattr(module, part, found)
         return module
@@ -95,7 +95,13 @@ def lend_dropped(
     builtins.__import__ = imported
 
 
-def _namesake(part: str) -> Callable[..., Any] | None:
+DEFAULTS: Mapping[str, Mapping[str, float]] = {
+    "transformers.AdamW": {"eps": 1e-6, "weight_decay": 0.0}
+}
+"""Defaults of optimizers that packages had, where torch has others."""
+
+
+def _namesake(module: str, part: str) -> Callable[..., Any] | None:
     """What makes torch's own optimizer of that name, where a package no longer has its own: of its
     settings those that torch knows as well.
     """
@@ -104,9 +110,11 @@ def _namesake(part: str) -> Callable[..., Any] | None:
         return None
     own = getattr(torch.optim, name)
     known = inspect.signature(own).parameters
+    usual = DEFAULTS.get(f"{module}.{part}", {})
 
     def made(*args: Any, **settings: Any) -> Any:
         lend(f"{part}: {TORCHS}")
+        settings = {**usual, **settings} if len(args) <= 2 else settings
         return own(*args, **{key: value for key, value in settings.items() if key in known})
 
     return made
