@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from harness.sandbox.absent import standins
+from tests.sampling import sampled
 
 TRAIN = """
 import torch
@@ -143,7 +144,7 @@ STARTERS = {
 }
 
 
-@pytest.mark.parametrize("starter", STARTERS)
+@pytest.mark.parametrize("starter", sampled(STARTERS, 3))
 def test_starters_call_with_defaults(see, starter):
     body = TRAIN.format(
         model="nn.Linear(4, 2)", batch="torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
@@ -211,7 +212,7 @@ DOWNLOADED = {
 }
 
 
-@pytest.mark.parametrize("how", DOWNLOADED)
+@pytest.mark.parametrize("how", sampled(DOWNLOADED, 3))
 def test_a_text_that_would_be_downloaded_is_lent(see, how):
     program = f"""
 import urllib.request

@@ -4,6 +4,8 @@ from importlib.util import find_spec
 
 import pytest
 
+from tests.sampling import sampled
+
 TRAIN = """
 import csv, json, os
 import numpy as np
@@ -64,7 +66,7 @@ train(torch.randn(len(df), 3), torch.tensor(df["sex"].values), nn.Linear(3, 2))
 
 
 @pytest.mark.skipif(not find_spec("pandas"), reason="a package of the extra dev")
-@pytest.mark.parametrize("case", FRAMES)
+@pytest.mark.parametrize("case", sampled(FRAMES, 4))
 def test_a_table_has_the_columns_that_the_program_asks_for(see, case):
     seen = see(TRAIN + "import pandas as pd\n" + FRAMES[case])
 
@@ -163,7 +165,7 @@ train(x[:, 1:], x[:, :1], nn.Linear(x.shape[1] - 1, 1), nn.functional.mse_loss)
 }
 
 
-@pytest.mark.parametrize("case", ARRAYS)
+@pytest.mark.parametrize("case", sampled(ARRAYS, 4))
 def test_arrays_and_lines_of_a_table_are_lent(see, case):
     seen = see(TRAIN + ARRAYS[case])
 
@@ -185,7 +187,7 @@ UNKNOWN = {
 }
 
 
-@pytest.mark.parametrize("case", UNKNOWN)
+@pytest.mark.parametrize("case", sampled(UNKNOWN, 3))
 def test_data_whose_form_nothing_shows_are_named(see, case):
     program, said = UNKNOWN[case]
 
@@ -274,7 +276,7 @@ FOLDERS = {
 }
 
 
-@pytest.mark.parametrize("case", FOLDERS)
+@pytest.mark.parametrize("case", sampled(FOLDERS, 4))
 def test_pictures_of_a_folder_that_is_not_here_are_lent(see, case):
     pytest.importorskip("PIL.Image")
     seen = see(PICTURES + FOLDERS[case])
@@ -322,7 +324,7 @@ LINES = {
 }
 
 
-@pytest.mark.parametrize("case", LINES)
+@pytest.mark.parametrize("case", sampled(LINES, 4))
 def test_lines_of_a_text_have_the_parts_that_the_program_splits_them_into(see, case):
     program = f"f = open('rows.txt')\n{LINES[case]}\nassert {{len(row) for row in rows}} == {{2}}"
     seen = see(TRAIN + program + FIT)
@@ -452,7 +454,7 @@ fit([[len(r[0]), len(r[1])] for r in rows], [len(r[0]) % 2 for r in rows])
 }
 
 
-@pytest.mark.parametrize("case", FILES)
+@pytest.mark.parametrize("case", sampled(FILES, 4))
 def test_a_file_that_is_not_here_has_the_form_in_which_it_is_read(see, case):
     seen = see(ROWS + FILES[case])
 

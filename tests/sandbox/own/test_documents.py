@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.sampling import sampled
+
 START = """
 import csv, glob, json, os, pickle, sys
 import numpy as np
@@ -167,7 +169,7 @@ train(x, torch.zeros(len(x)).long(), nn.Linear(x.shape[1], 2))
 }
 
 
-@pytest.mark.parametrize("case", FORMS)
+@pytest.mark.parametrize("case", sampled(FORMS, 6))
 def test_what_is_lent_has_the_form_in_which_it_is_used(see, case):
     seen = see(START + FORMS[case])
 

@@ -78,6 +78,7 @@ net = nn.Linear(8, 2)
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "data", [CUT, HEARD, LISTENED, HELD], ids=["cut", "heard", "listened", "held"]
 )
@@ -251,6 +252,7 @@ net = nn.Linear(50, 2)
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "data", [FACES, PLACED, WIDE, ASKED], ids=["faces", "placed", "wide", "asked"]
 )
@@ -323,6 +325,7 @@ net = nn.Sequential(nn.Embedding(50, 4), nn.Flatten(), nn.Linear(8, 2))
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("data", [PARTS, RATED], ids=["parts", "rated"])
 def test_a_table_has_the_numbers_that_are_looked_for_and_who_rates_what_comes_first(see, data):
     seen = see(HEAD + data + TRAIN)
