@@ -73,6 +73,8 @@ def lend_dropped(
         if isinstance(n, ast.ImportFrom) and not n.level
         for alias in n.names
     }
+    if not whole and not any(_is_of_torch(part) for _, part in parts):
+        return
 
     def imported(name: str, *scope: Any, **more: Any) -> Any:
         try:
@@ -101,14 +103,18 @@ DEFAULTS: Mapping[str, Mapping[str, float]] = {
 """Defaults of optimizers that packages had, where torch has others."""
 
 
+def _is_of_torch(part: str) -> bool:
+    """Whether torch has an optimizer of that name."""
+    return libraries().get(part, "").rpartition(".")[0] == "torch.optim"
+
+
 def _namesake(module: str, part: str) -> Callable[..., Any] | None:
     """What makes torch's own optimizer of that name, where a package no longer has its own: of its
     settings those that torch knows as well.
     """
-    path, _, name = libraries().get(part, "").rpartition(".")
-    if path != "torch.optim":
+    if not _is_of_torch(part):
         return None
-    own = getattr(torch.optim, name)
+    own = getattr(torch.optim, part)
     known = inspect.signature(own).parameters
     usual = DEFAULTS.get(f"{module}.{part}", {})
 
