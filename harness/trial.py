@@ -138,11 +138,10 @@ class Trial:
         those on as well. What is wrong then decides.
         """
         trace, grade = self._by_its_settings(resumes=True)
-        if (left := self._left_to_its_reader(trace)) is not None:
-            lent, more, found = left.alone()
-            return (lent, more, found) if found.code != "inconclusive" else (
-                self._candidate, trace, grade
-            )  # fmt: skip
+        left = self._left_to_its_reader(trace)
+        lent = left.alone() if left is not None else None
+        if lent is not None and lent[2].code != "inconclusive":
+            return lent
         options = trace.probes[0].program.options
         if grade.code != "right" or not options:
             return self._candidate, trace, grade

@@ -10,6 +10,7 @@ from dataclasses import replace
 from harness.checking.errors import is_closed
 from harness.checking.session import BlockInContext, last_of
 from harness.extraction.names import free_names, statements
+from harness.extraction.own_world import is_a_step_of_lightning
 from harness.sandbox.names.table import table
 from harness.skills.kinds import uses
 from harness.syntax import dotted, walk
@@ -112,7 +113,7 @@ def leaves_clearing_out(program: BlockInContext) -> bool:
     in a function its reader can add nothing, nor to a step that Lightning calls.
     """
     nodes = walk(program.tree)
-    if any(isinstance(n, ast.FunctionDef) and n.name == "training_step" for n in nodes):
+    if any(map(is_a_step_of_lightning, nodes)):
         return False
     within = (n for f in nodes if isinstance(f, ast.FunctionDef) for n in walk(f))
     if any(isinstance(n, ast.For | ast.While) and "step" in uses(n).calls for n in within):

@@ -116,14 +116,6 @@ def authors_error(
     return f"line {program.place(ended.line or 0)} raises {message}{installed}"
 
 
-def _is_refused_by_a_trainer(ended: Ended, program: BlockInContext) -> bool:
-    """Whether Lightning refuses a module that is shown, for the hooks that it has, where we let a
-    Trainer fit it.
-    """
-    ours = ended.line is not None and not program.place(ended.line)
-    return ours and _OF_HOOKS.search(ended.message or "") is not None
-
-
 def of_the_machine(said: str) -> bool:
     """Whether a message speaks of what this machine does not have."""
     return _OF_THE_MACHINE.search(said) is not None
@@ -140,6 +132,22 @@ def has_gaps(program: BlockInContext) -> bool:
         leaves_out(n) or (isinstance(n, ast.Call) and _leaves_arguments_out(n))
         for n in walk(program.tree)
     )
+
+
+def writes_all(call: ast.Call) -> bool:
+    """Whether all of its arguments stand there: none is spread, and none left to think of (``...``)."""
+    spread = any(isinstance(a, ast.Starred) for a in call.args)
+    spread = spread or any(k.arg is None for k in call.keywords)
+    values = [*call.args, *(k.value for k in call.keywords)]
+    return not spread and not any(isinstance(v, ast.Constant) and v.value is ... for v in values)
+
+
+def _is_refused_by_a_trainer(ended: Ended, program: BlockInContext) -> bool:
+    """Whether Lightning refuses a module that is shown, for the hooks that it has, where we let a
+    Trainer fit it.
+    """
+    ours = ended.line is not None and not program.place(ended.line)
+    return ours and _OF_HOOKS.search(ended.message or "") is not None
 
 
 # ------------------------------------------------------------------------------- written
@@ -188,12 +196,10 @@ def _is_refused(
 
 def _leaves_out_an_argument(node: ast.AST, callee: str, program: BlockInContext) -> bool:
     """Whether it calls a library by name with arguments that are all written: ``torch.autocast()``."""
-    if not isinstance(node, ast.Call) or last_of(node.func) != callee:
+    if not isinstance(node, ast.Call) or last_of(node.func) != callee or not writes_all(node):
         return False
-    spread = any(isinstance(a, ast.Starred) for a in node.args)
-    spread = spread or any(k.arg is None for k in node.keywords)
     known = dotted(node.func).partition(".")[0] in imported(program.tree)
-    return known and not spread and _is_of_what_is_here(node, program)
+    return known and _is_of_what_is_here(node, program)
 
 
 def _is_of_what_is_here(call: ast.Call, program: BlockInContext) -> bool:

@@ -159,20 +159,27 @@ def _of_parameters(iterated: ast.expr) -> bool:
 
 
 def _same_as_before(program: BlockInContext) -> Iterator[Finding]:
-    """``before = [p.data for p in model.parameters()]``, a step, and a difference from it."""
+    """``before = [p.data for p in model.parameters()]``, a step, and ``p - before[n]``."""
     nodes = walk(program.tree)
     steps = [n.lineno for n in nodes if isinstance(n, ast.Call) and last_of(n.func) == "step"]
     apart = [n for n in nodes if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Sub)]
+    made = [dotted(t) for n in nodes if isinstance(n, ast.Assign) for t in n.targets]
     for node in (n for n in nodes if isinstance(n, ast.Assign) and program.is_own(n.lineno)):
         name, step = dotted(node.targets[0]), min((n for n in steps if n > node.lineno), default=0)
-        if not step or not _holds_parameters(node.value):
+        if not step or made.count(name) > 1 or not _holds_parameters(node.value):
             continue
-        if any(one.lineno > step and name in names_in(one) for one in apart):
+        if any(one.lineno > step and _is_from(one, name) for one in apart):
             yield Finding(
                 f"Line {program.place(node.lineno)} keeps the parameters themselves in `{name}`, no "
                 "copies: they change with the step, and their difference from it is 0. Take "
                 "`p.detach().clone()`."
             )
+
+
+def _is_from(difference: ast.BinOp, name: str) -> bool:
+    """Whether one side is an entry of that name."""
+    sides = (difference.left, difference.right)
+    return any(isinstance(s, ast.Subscript) and dotted(s.value) == name for s in sides)
 
 
 def _holds_parameters(value: ast.expr) -> bool:

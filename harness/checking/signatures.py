@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pydantic import TypeAdapter
 
 from harness.checking.driving import NoReport, ask
-from harness.checking.errors import imported
+from harness.checking.errors import imported, writes_all
 from harness.checking.session import BlockInContext, is_here, release
 from harness.domain.instruments import Instruments
 from harness.syntax import dotted, walk
@@ -70,8 +70,4 @@ def _is_plain(node: ast.Call) -> bool:
     what another call returns.
     """
     hidden = any(isinstance(n, ast.Call) for n in walk(node.func))
-    hidden = hidden or any(isinstance(a, ast.Starred) for a in node.args)
-    hidden = hidden or any(k.arg is None for k in node.keywords)
-    values = [*node.args, *(k.value for k in node.keywords)]
-    dots = any(isinstance(v, ast.Constant) and v.value is ... for v in values)
-    return bool(node.keywords) and not hidden and not dots
+    return bool(node.keywords) and not hidden and writes_all(node)

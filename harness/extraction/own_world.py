@@ -40,15 +40,21 @@ def is_own_world(program: str, *, at_rest: bool = False) -> bool:
         tree = tree_of(code)
         if free_names(code) or (_are_read_early(tree) if at_rest else _is_given_anew(tree)):
             return False
-        rests = at_rest and not GOES_BACK & _asked_in(tree) and not _is_a_step_alone(tree)
+        rests = (
+            at_rest
+            and not GOES_BACK & _asked_in(tree)
+            and not any(map(is_a_step_of_lightning, tree.body))
+        )
         return trains(whole(program)) or rests
     except (SyntaxError, RecursionError):
         return False
 
 
-def _is_a_step_alone(tree: ast.Module) -> bool:
-    """Whether the step of a module of Lightning stands there without its class."""
-    return any(isinstance(s, ast.FunctionDef) and s.name == "training_step" for s in tree.body)
+def is_a_step_of_lightning(node: ast.AST) -> bool:
+    """Whether it is ``training_step(self, batch)``, with or without its class."""
+    if not isinstance(node, ast.FunctionDef) or node.name != "training_step":
+        return False
+    return [a.arg for a in node.args.args[:1]] == ["self"]
 
 
 def without_imports_of(program: str, package: str) -> str:

@@ -429,7 +429,12 @@ def test_a_name_that_an_absent_package_is_asked_for_is_no_missing_name():
 
 @pytest.mark.parametrize(
     ("call", "is_the_authors"),
-    [("yaml.Loader()", True), ("yaml.Loader(*given)", False), ("made.Loader()", False)],
+    [
+        ("yaml.Loader()", True),
+        ("yaml.Loader(*given)", False),
+        ("yaml.Loader(...)", False),
+        ("made.Loader()", False),
+    ],
 )
 def test_an_argument_that_is_left_out_of_a_librarys_call_is_the_authors(call, is_the_authors):
     said = "Loader.__init__() missing 1 required positional argument: 'stream'"

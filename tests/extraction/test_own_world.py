@@ -69,6 +69,7 @@ def test_the_step_of_a_module_that_is_not_shown_is_none():
     step = "def training_step(self, batch, batch_idx):\n    return self(batch).sum()\n"
     assert not is_own_world(step, at_rest=True)
     assert is_own_world(step.replace("training_step", "evaluate"), at_rest=True)
+    assert is_own_world(step.replace("self", "model"), at_rest=True)
 
 
 def test_names_of_a_package_are_left_to_the_reader_in_their_lines():
