@@ -21,7 +21,7 @@ from harness.domain.scenario import Probe, Scenario
 from harness.domain.situating import situated
 from harness.domain.spoiled import spoiled_probes
 from harness.domain.trace import ProbeTrace, Trace
-from harness.extraction.own_world import is_own_world, without_imports_of
+from harness.extraction.own_world import free_names, is_own_world, without_imports_of
 from harness.properties import judge
 from harness.properties.own import may_follow_the_ranks, own_grade, own_settings
 
@@ -37,6 +37,11 @@ times in a world of its own, where one probe runs it in both sizes.
 
 NOT_HERE = re.compile(r"needs (\w+), which is not here$")
 """How it is said that a program imports what is no package of this machine, and no known one."""
+
+BESIDE_TRAINING = re.compile(
+    r"(maker of )?(loader|validation|dataset|model|collate|criterion|settings|logger)\b"
+)
+"""What a name may mean of which nobody shows what it does."""
 
 NOT_AGAIN = "it was not run again: its runs so far had broken off"
 
@@ -138,9 +143,7 @@ class Trial:
         those on as well. What is wrong then decides.
         """
         trace, grade = self._by_its_settings(resumes=True)
-        left = self._left_to_its_reader(trace)
-        lent = left.alone() if left is not None else None
-        if lent is not None and lent[2].code != "inconclusive":
+        if (lent := self._left_to_its_reader(trace)) is not None:
             return lent
         options = trace.probes[0].program.options
         if grade.code != "right" or not options:
@@ -154,9 +157,10 @@ class Trial:
             return called, more, found.noted(said)
         return self._candidate, trace, grade.noted(said)
 
-    def _left_to_its_reader(self, trace: Trace) -> "Trial | None":
+    def _left_to_its_reader(self, trace: Trace) -> tuple[Candidate, Trace, Grade] | None:
         """The same with what it imports of a package that is nowhere lent by its names; ``None`` where
-        it came to train, or that is not what kept it from training.
+        it came to train, that is not what kept it from training, or more than data, models and losses
+        is asked of the package: what that does to training nobody knows.
         """
         program, ended = self._candidate.program, trace.probes[0].program
         needed = NOT_HERE.search(ended.message or "") if ended.outcome == "unbound" else None
@@ -166,7 +170,13 @@ class Trial:
         if without == program or is_own_world(without):
             return None
         candidate = self._candidate.model_copy(update={"program": without})
-        return Trial(candidate, self._scenario, self._agent, self._probing)
+        found = Trial(candidate, self._scenario, self._agent, self._probing).alone()
+        notes = dict(
+            note.split(": ", 1) for p in found[1].probes for note in p.program.bound if ": " in note
+        )
+        asked = free_names(without) - free_names(program)
+        told = all(BESIDE_TRAINING.match(notes.get(name, "")) for name in asked)
+        return found if told and found[2].code != "inconclusive" else None
 
     def _by_its_settings(self, *, resumes: bool = False) -> tuple[Trace, Grade]:
         """As it is, and then with gradients far below and far above its own threshold. ``resumes``:

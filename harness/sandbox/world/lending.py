@@ -330,6 +330,7 @@ class Lender:
             row = self.data.draw()
             return tuple(row.parts[part] for part in met)
         if (made := self._made_of(names)) is not None:
+            self.note(name, f"{MAKER}{self.table.role(names[0], 'objects')}")
             return made
         tensors = [one for one in given if isinstance(one, Tensor)]
         is_a_model = "." not in name and len(tensors) == len(given) > 0
@@ -352,6 +353,7 @@ class Lender:
         found = self.table.find(given_to, "objects", "numbers")
         if found is None or (found.kind == "objects" and found.role not in MADE):
             return None
+        self.note(function, f"{MAKER}{found.role}")
         return self._maker(found.role, function)()
 
     def forward(self, inputs: Tensor) -> Any:
