@@ -220,6 +220,7 @@ LACKS = {
     "a-step-that-is-shown-as-a-remark-on-a-lent-model": "shows no loss that goes backward",
     "ranks-with-unlike-numbers-of-batches-that-join": "after the last update",
     "weights-that-are-bounded-through-a-state-that-is-loaded": "something else than an optimizer moved",
+    "a-script-whose-optimizer-nobody-shows": "needs lab, which is not here",
     "a-step-and-its-schedule-alone": "shows no loss that goes backward",
     "a-step-before-an-average-whose-loss-nobody-shows": "shows no loss that goes backward",
     "a-backward-whose-model-loss-and-step-nobody-shows": "makes no optimizer step itself",

@@ -590,7 +590,7 @@ class Lender:
 
     def _is_the_only(self, name: str, role: str) -> None:
         """Raises ``Unbound`` where several names mean parts of one model: which has which part?"""
-        several = [n for n in self.together if self.role(n) == role]
+        several = [n for n in self.together if self.role(n) == role and not self._is_a_class(n)]
         if len(several) > 1 and name in several:
             raise Unbound(
                 name, f"is one of {len(several)} for one model, and nothing says which part"
