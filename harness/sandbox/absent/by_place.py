@@ -11,12 +11,11 @@ FIRST = 2
 
 def stands_for(original: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """As ``functools.wraps``; what is given by the name of a first parameter comes in its place."""
-    names = _names(original)
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def call(*args: Any, **kwargs: Any) -> Any:
-            placed = list(args)
+            placed, names = list(args), _names(original) if kwargs else []
             while len(placed) < len(names) and names[len(placed)] in kwargs:
                 placed.append(kwargs.pop(names[len(placed)]))
             return function(*placed, **kwargs)

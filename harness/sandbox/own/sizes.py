@@ -38,7 +38,7 @@ class Size:
 def sizes_in(tree: ast.AST) -> Iterator[Size]:
     """All of them; what is multiplied out of several numbers is one."""
     nodes = walk(tree)
-    if any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult) for n in nodes):
+    if any(isinstance(n, ast.BinOp) and isinstance(n.right, ast.Constant) for n in nodes):
         nodes = walk(_Folding().visit(tree))
     for node in nodes:
         for name, value in given_in(node):
