@@ -7,28 +7,17 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 from harness.beside import called_with, unpacked
-from harness.domain.branch import in_none, left_for_later
 from harness.domain.candidate import Candidate
 from harness.domain.further import further_probes, with_further
 from harness.domain.grade import Grade, write_grade
 from harness.domain.instruments import Instruments
-from harness.domain.own import MANY_PASSES, further_regimes, on_a_rank_more
-from harness.domain.ragged import ragged_probe
 from harness.domain.recording import Recording
 from harness.domain.refitted import refitted
-from harness.domain.resumed import resumed_probe
 from harness.domain.scenario import Probe, Scenario
-from harness.domain.situating import situated
-from harness.domain.spoiled import spoiled_probes
 from harness.domain.trace import ProbeTrace, Trace
 from harness.extraction.own_world import free_names, is_own_world, without_imports_of
+from harness.own_trial import OwnTrial
 from harness.properties import judge
-from harness.properties.own import may_follow_the_ranks, own_grade, own_settings
-
-SHOWN_LATER = frozenset({"every-parameter-learns", "training-mode-kept"})
-"""What a phase of training can be blamed for that begins later; windows of another form than those
-before are none of it.
-"""
 
 MOST_CUT = 4
 """Probes of one program that may break off; one that did so before any update counts twice, and four
@@ -179,63 +168,7 @@ class Trial:
         return found if told and found[2].code != "inconclusive" else None
 
     def _by_its_settings(self, *, resumes: bool = False) -> tuple[Trace, Grade]:
-        """As it is, and then with gradients far below and far above its own threshold. ``resumes``:
-        whether it is also to go on from what it saved.
-        """
-        place, first, seconds = self._fitting()
-        added, more = self._observed(place, further_regimes(first[0]))
-        wishes = self._candidate.wishes
-        trace = Trace(probes=(*first, *added), wishes=wishes)
-        allowed, name, wider = self._scenario.properties, self._agent, None
-        settings, seconds = own_settings(trace), seconds + more
-        if may_follow_the_ranks(trace, settings):
-            further = on_a_rank_more(place)
-            (wider, *_), more = self._observed(further, further.probes)
-            seconds += more
-        grade = own_grade(trace, name, seconds, allowed, wider)
-        if grade.code != "wrong" and self._waits(trace):
-            last, more = self._observed(place, [MANY_PASSES])
-            longer = Trace(probes=(*trace.probes, *last), wishes=wishes)
-            found = own_grade(longer, name, grade.seconds + more, allowed, wider)
-            if found.code == "right" or ({*found.failed} and {*found.failed} <= SHOWN_LATER):
-                trace, grade = longer, found
-        if grade.code != "wrong":
-            window = settings.micro_batches if grade.code == "right" else None
-            convicting, more = self._further(place, window, resumes=resumes)
-            if convicting:
-                trace = with_further(trace.probes, convicting, wishes)
-                grade = own_grade(trace, name, grade.seconds + more, allowed, wider)
-        return trace, grade
-
-    def _further(
-        self, place: Scenario, window: int | None, *, resumes: bool
-    ) -> tuple[list[ProbeTrace], float]:
-        """What only convicts: targets of different numbers, where its message asks for each alike; and
-        of what looks right, with ``window`` micro-batches an update, a bad batch, and a second run.
-        """
-        program = self._candidate.program
-        probes = [(place, ragged_probe(place, self._candidate.wishes))]
-        if window is not None:
-            probes += [(place, one) for one in spoiled_probes(place, program, window)]
-            again = resumed_probe(place, program) if resumes and is_own_world(program) else None
-            probes += [again] if again is not None else []
-        found: list[ProbeTrace] = []
-        took = 0.0
-        for where, probe in probes:
-            if probe is not None:
-                seen, seconds = self._observed(where, [probe])
-                found, took = [*found, *seen], took + seconds
-        return found, took
-
-    def _waits(self, trace: Trace) -> bool:
-        """Whether it trains in another way in later passes over data of its own, or freezes then."""
-        waiting = in_none([probe.program.unentered for probe in trace.probes]) or ()
-        freezes = any(b.reached and b.counted and b.thaws for b in waiting)
-        later = freezes or left_for_later(waiting) is not None
-        return later and is_own_world(self._candidate.program)
-
-    def _fitting(self) -> tuple[Scenario, tuple[ProbeTrace, ...], float]:
-        """Where it trains, what it did there, and how long finding out took."""
+        """``resumes``: whether it is also to go on from what it saved."""
         took = []
 
         def observe(place: Scenario, probes: Sequence[Probe]) -> tuple[ProbeTrace, ...]:
@@ -243,9 +176,13 @@ class Trial:
             took.append(seconds)
             return found
 
-        program = self._candidate.program
-        anywhere = not is_own_world(program)  # which brings its data, whatever would be lent
-        return (*situated(program, observe, anywhere=anywhere), sum(took))
+        candidate, allowed = self._candidate, self._scenario.properties
+        trial = OwnTrial(
+            candidate.program, observe, candidate.wishes, allowed, self._agent, resumes=resumes
+        )
+        # one that brings its data trains on them, whatever would be lent
+        run = trial.run(anywhere=not is_own_world(candidate.program))
+        return run.trace, run.grade.model_copy(update={"seconds": sum(took)})
 
     def _observed(
         self, scenario: Scenario, probes: Sequence[Probe]

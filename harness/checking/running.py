@@ -5,19 +5,17 @@ from dataclasses import dataclass
 
 from harness.checking.driving import executed
 from harness.domain.candidate import Candidate
-from harness.domain.further import with_further
 from harness.domain.injection import Injection
 from harness.domain.instruments import Instruments
-from harness.domain.own import OWN_SCENARIO, OwnSettings, further_regimes, on_a_rank_more
+from harness.domain.own import OWN_SCENARIO, OwnSettings
 from harness.domain.scenario import Expectations, Probe, PropertyRule, Scenario
-from harness.domain.situating import situated
-from harness.domain.spoiled import spoiled_probes
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.trace import Program as Ended
 from harness.domain.verdict import Verdict
 from harness.domain.workload import WORKLOADS, WorkloadSpec
+from harness.own_trial import OwnTrial
 from harness.properties import judge
-from harness.properties.own import may_follow_the_ranks, own_grade, own_settings
+from harness.properties.own import own_settings
 
 SECONDS = 2.0
 """The most wall-clock time of one execution, without what it waits for a processor."""
@@ -59,7 +57,7 @@ def run_block(
     seconds: float | None,
     anywhere: bool = False,
 ) -> BlockRun:
-    """Run it as it is; where it clips, also with gradients far below and far above its threshold.
+    """Run it as it is, and as ``grade`` runs a program without a scenario.
 
     ``seconds``: the most for each execution; ``None`` for the sandbox's own limit. ``anywhere``: on data
     of any shape, until it trains.
@@ -72,19 +70,8 @@ def run_block(
     def observe(there: Scenario, probes: Sequence[Probe]) -> tuple[ProbeTrace, ...]:
         return _observed(candidate, there, probes, tools, seconds)
 
-    place, first = situated(program, observe, anywhere=anywhere)
-    further = observe(place, further_regimes(first[0]))
-    trace, wider = Trace(probes=(*first, *further)), None
-    settings = own_settings(trace)
-    if may_follow_the_ranks(trace, settings):
-        more = on_a_rank_more(place)
-        wider = observe(more, more.probes)[0]
-    grade = own_grade(trace, "", wider=wider)
-    spoiled = spoiled_probes(place, program, settings.micro_batches)
-    if grade.code == "right" and spoiled:
-        trace = with_further(trace.probes, observe(place, spoiled))
-        grade = own_grade(trace, "", wider=wider)
-    return BlockRun(trace, grade.verdicts, settings, place)
+    run = OwnTrial(program, observe).run(anywhere=anywhere)
+    return BlockRun(run.trace, run.grade.verdicts, run.settings, run.place)
 
 
 def in_other_worlds(
