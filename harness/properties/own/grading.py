@@ -19,6 +19,7 @@ from harness.properties.own.exchanged import BUILT_WHEN, beside_a_lent_optimizer
 from harness.properties.own.hand_clips import INACTIVE, bounds_another, by_design
 from harness.properties.own.idle import where_reached
 from harness.properties.own.lacking import lacking
+from harness.properties.own.leaked_rest import leaked_rest
 from harness.properties.own.lent_losses import divided_above
 from harness.properties.own.named_norms import misnamed_norm
 from harness.properties.own.over_ranks import mean_over_ranks
@@ -140,11 +141,12 @@ def as_the_message_asks(
     allowed: Sequence[PropertyRule],
 ) -> tuple[Verdict, ...]:
     """With the fail for what the message asks otherwise: targets that weigh differently, a rest that
-    does or is lost, a clip where it wants none, or another one. What its author means to fail stays
-    allowed.
+    does or is lost, a clip where it wants none, or another one; or for a rest that no message need
+    speak of. What its author means to fail stays allowed.
     """
     refused = (
-        weighs_targets(trace)
+        leaked_rest(trace)
+        or weighs_targets(trace)
         or part_of_its_mean(trace)
         or _lost(trace, settings)
         or _clipped(trace, settings)
