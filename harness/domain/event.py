@@ -358,19 +358,19 @@ class ClockRead(Record):
 
 
 UnheldWhy = Literal[
-    "thawed", "hidden", "forgotten", "replaced", "exchanged", "checkpointed", "cut", "idle",
+    "thawed", "hidden", "forgotten", "replaced", "exchanged", "checkpointed", "cut", "wiped", "idle",
 ]  # fmt: skip
 """Why it cannot be meant that no optimizer holds a parameter: it asked for no gradient at first and
 does now; a module keeps it where ``parameters()`` does not find it; it is applied to what is trained;
 nothing that an optimizer holds gets a gradient any more; or an optimizer holds what is in no module.
 ``checkpointed`` and ``cut``: an optimizer does hold it, and reentrant checkpoints, or the loss, let no
-gradient through.
+gradient through; ``wiped``: its gradient was cleared before each step.
 """
 
 
 class UnheldParameter(Record):
     """A parameter that got a gradient again and again, is in no optimizer, and never changed; or that
-    is in one and never got a gradient.
+    is in one whose steps never found a gradient.
     """
 
     name: Said

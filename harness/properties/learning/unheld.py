@@ -1,6 +1,7 @@
 """Parameters that backward reaches and no optimizer holds, where that cannot be meant."""
 
 import math
+import re
 from collections.abc import Sequence
 from itertools import chain, pairwise
 
@@ -34,8 +35,12 @@ WHY = {
     "where none of its inputs asks for one: use use_reentrant=False",
     "cut": "the model returns what they make, and no loss goes back to it: take away what cuts it off "
     "(no_grad, detach, .data, .item(), a choice by argmax), or freeze them with requires_grad_(False)",
+    "wiped": "clear gradients before the first backward of an update, and not between two of them",
 }
 """What speaks against an intention, and what to do."""
+
+BY_HAND = re.compile(r"\.grad\s*=\s*None")
+"""How a program keeps a gradient from its optimizer on purpose."""
 
 
 WAITING = ("cut",)
@@ -45,7 +50,11 @@ WAITING = ("cut",)
 def held_by_nobody(trace: Trace) -> Verdict | None:
     """A fail for parameters that got gradients throughout and that nothing ever updates."""
     for probe in trace.probes:
-        known = [x for x in probe.program.unheld if x.why != "idle"]
+        by_hand = BY_HAND.search(probe.program.as_run or "")
+        known = [
+            x for x in probe.program.unheld
+            if x.why != "idle" and not (x.why == "wiped" and by_hand)
+        ]  # fmt: skip
         found = [x for x in known if x.why not in WAITING or ran_whole(probe)]
         if found:
             return _failed(probe, found)
@@ -152,6 +161,8 @@ def _failed(probe: ProbeTrace, found: Sequence[UnheldParameter]) -> Verdict:
     listed = f"{', '.join(names[:4])}{rest}"
     if why in ("checkpointed", "cut"):
         said = f"{listed} had no gradient though their optimizer stepped {times}"
+    elif why == "wiped":
+        said = f"backward reached {listed} {times}, and no step found a gradient there"
     else:
         said = f"backward reached {listed} {times}, no optimizer holds them, and they never changed"
     return failed(

@@ -98,9 +98,12 @@ class Graphs:
         self._fed: set[int] = set()
         self._made: dict[type[nn.Module], int] = {}
         self._came_out: set[int] = set()
-        self._reached: set[int] = set()
-        """Parameters that made what a model of the program's own returned, and those that a backward
-        went to, by their ids. ``_made``: how many calls were looked at, by class."""
+        self._reached = Counter[int]()
+        """Parameters that made what a model of the program's own returned, and how many backwards went
+        to which, by their ids. ``_made``: how many calls were looked at, by class."""
+        self._wiped: dict[int, str] = {}
+        """Names of those that backwards went to and that had no gradient left when their optimizer
+        stepped, by their ids, where they had none so far."""
         self._steps: dict[int, int] = {}
         """How often each parameter was in an optimizer that stepped, by its id; those with a gradient
         are in ``_fed``."""
@@ -123,7 +126,7 @@ class Graphs:
         reduced = reductions(graph.nodes)
         self.lost_weights = self.lost_weights or weigh_nothing(reduced)
         self.crossed = self.crossed or compares_all(reduced)
-        self._reached.update(graph.leaves)
+        self._reached.update(graph.leaves.keys())  # of a mapping it would add the values
         self._divisors[_divided_twice(starts[0]) if len(starts) == 1 else 1] += 1
         repeats = [g for g in self._gone if any(root in graph.nodes for root in g.roots)]
         held = {id(p) for p in _held(self._optimizers())}
@@ -174,6 +177,7 @@ class Graphs:
             self._steps[id(parameter)] = self._steps.get(id(parameter), 0) + 1
             if parameter.grad is not None or not parameter.requires_grad:
                 self._fed.add(id(parameter))
+        self._note_wiped(held)
 
     def at_closure(self, before: int) -> None:
         """An optimizer calls its closure, which it did ``before`` in this step."""
@@ -225,8 +229,14 @@ class Graphs:
         stopped = len(self._cut) >= OFTEN
         if not hungry:
             return ()
+        wiped = [key for key in hungry if key in self._wiped]
+        if wiped:
+            return tuple(
+                UnheldParameter(name=self._wiped[k], why="wiped", backwards=self._reached[k])
+                for k in wiped
+            )
         owners = _Owners()
-        came_out = self._came_out - self._reached
+        came_out = self._came_out - self._reached.keys()
 
         def why(key: int) -> UnheldWhy:
             return "checkpointed" if stopped else "cut" if key in came_out else "idle"
@@ -236,6 +246,19 @@ class Graphs:
             for key in hungry
             if key in owners.names and (stopped or key not in owners.spared)
         )
+
+    def _note_wiped(self, held: set[int]) -> None:
+        """What backwards went to again and again, and what has had no gradient in as many steps: named
+        while its module is there.
+        """
+        found = [
+            key
+            for key in held - self._fed - self._wiped.keys()
+            if self._steps[key] >= OFTEN and self._reached[key] >= OFTEN
+        ]
+        if found:
+            names = _Owners().names
+            self._wiped.update((key, names.get(key, "a parameter")) for key in found)
 
     def _note_plain(self, graph: _Graph, held: set[int]) -> None:
         """Tensors of no module are trained where an optimizer holds them, or nothing else is there."""
