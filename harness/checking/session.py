@@ -7,7 +7,7 @@ import builtins
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +17,7 @@ from harness.domain.skill import Example, Part
 from harness.extraction.names import DEFINITIONS, Statement, bound_names, free_names, statements
 from harness.sandbox.absent.watching import STOOD_IN, WATCHING
 from harness.sandbox.names.table import libraries, table
+from harness.sandbox.world.reading import ProgramReading
 from harness.skills.kinds import uses
 from harness.skills.python import parsed
 from harness.syntax import dotted, tree_of, walk
@@ -143,6 +144,8 @@ class Session:
             taken.ask(name)
             if not (lend and table().find(name) is not None) or taken.is_imported(name):
                 taken.take(name)
+        for name in self._model_for(needed, here):
+            taken.take(name)
         found = [self._sources[n] for n in sorted(taken.chosen, key=self._order)]
         everything = "\n".join([*(s.text for s in found), part.code])
         imports = list(_taken_for_granted(everything)) if tree is not None else []
@@ -163,6 +166,24 @@ class Session:
         guessed = taken.unsure | {*self._guessed(found, example, part)}
         granted = frozenset(_not_imported(everything))
         return BlockInContext(text, tuple(lines), own_from, guessed, taken.lacking, granted)
+
+    def _model_for(self, needed: Sequence[str], here: int) -> list[str]:
+        """The class of a model that nothing on the page makes an object of, where a block speaks of one
+        that the page never makes: the only such class, and shown above.
+        """
+        bound = {name for source in self._sources for name in source.statement.binds}
+        if not any(n not in bound and table().role(n) == "model" for n in needed):
+            return []
+        above = {name for source in self._sources[:here] for name in source.statement.binds}
+        found = self._never_made
+        return found if len(found) == 1 and found[0] in above else []
+
+    @cached_property
+    def _never_made(self) -> list[str]:
+        """Those that need nothing to be made: what takes a layer goes around one."""
+        page = ast.Module([source.statement.node for source in self._sources], type_ignores=[])
+        found = ProgramReading(page, "", table()).models_never_made
+        return [c.name for c in found if not _asks_to_be_made(c)]
 
     def _guessed(self, found: Sequence[_Source], example: Example, part: Part) -> Iterator[str]:
         """Names that the page gives to several things, taken from another section or alternative."""
@@ -373,6 +394,12 @@ class _Taking:
 
 _BUILTINS = frozenset(dir(builtins)) - {"input"} | {"__name__", "__file__"}
 """Names that a page need not define; nobody means the one that is left out."""
+
+
+def _asks_to_be_made(cls: ast.ClassDef) -> bool:
+    """Whether its constructor takes what has no default."""
+    inits = (f for f in cls.body if isinstance(f, ast.FunctionDef) and f.name == "__init__")
+    return any(len(f.args.args) - 1 > len(f.args.defaults) for f in inits)
 
 
 def packages_of(tree: ast.AST) -> frozenset[str]:
