@@ -60,6 +60,8 @@ class _ChangedFile:
         """Names that blocks bind which have no place."""
         self._helpers: list[tuple[ast.stmt, str]] = []
         """Functions and classes that blocks define which have no place, and their code."""
+        self._only_helpers = True
+        """Whether what has no place only defines."""
 
     def show(self, block: Block) -> None:
         """Put what a block shows anew in the place of the old; what has none is left."""
@@ -75,6 +77,7 @@ class _ChangedFile:
             self._program = shown
         elif not block.taken_back:
             self._helpers += _defined(block)
+            self._only_helpers &= _only_defines(block)
             self._left |= binds(block)
             self._leaves_lines |= _updates(block)
 
@@ -90,15 +93,20 @@ class _ChangedFile:
         made = self._left & _assigned(self._posted)
         if self._shows_its_loop and (made or speaks_of_what_is_made(self._posted, answer)):
             return None
+        helped = _with_helpers(self._program, self._helpers)
+        if self._program == self._posted:  # which may use what the answer is to define
+            return helped if self._only_helpers and helped != self._posted else None
         only_settings = self._program == self._with_settings
-        if self._program == self._posted or (self._leaves_lines and only_settings):
-            return None
-        return _with_helpers(self._program, self._helpers)
+        return None if self._leaves_lines and only_settings else helped
 
 
 def _defined(block: Block) -> list[tuple[ast.stmt, str]]:
     nodes = block.tree.body if block.tree is not None else []
     return [(n, source_of(block.code, n)) for n in nodes if isinstance(n, DEFINITIONS)]
+
+
+def _only_defines(block: Block) -> bool:
+    return block.tree is not None and all(isinstance(n, _DEFINES) for n in block.tree.body)
 
 
 def _with_helpers(program: str, helpers: list[tuple[ast.stmt, str]]) -> str:

@@ -65,6 +65,15 @@ NO_CLIP = (
 )
 """That gradients are looked at and not changed."""
 
+_AS_IT_IS = (
+    r"(?:(?:only|just) (?:for )?logging\b"
+    r"|training (?:itself )?(?:should|must|has to|is to) (?:stay|remain|be) (?:exactly )?"
+    r"(?:the same|unchanged|as it (?:is|was))"
+    r"|without (?:changing|touching|affecting) (?:the |my )?(?:training|updates?|gradients?))"
+)
+ONLY_WATCHED = (rf"\b{_WATCH}\b[^?!]{{0,120}}\b{_AS_IT_IS}",)
+"""The same, of training that does not clip as it stands."""
+
 NORM_LOGGED = (
     rf"\b(?:{_WATCH}|print|track)\w*\b[^.?!;]{{0,80}}\bnorms?\b",
     rf"\bnorms?\b[^.?!;]{{0,60}}\b(?:{_WATCH}|print|track)(?:ed|ged)\b",
@@ -122,7 +131,7 @@ def wishes_of(question: str) -> Wishes:
     return Wishes(
         each_target=_says(EACH_TARGET, said) or _is_to_be_one_batch(said),
         whole_norm=_says(WHOLE_NORM, said) and not _APART.search(said),
-        no_clip=_says(NO_CLIP, said),
+        no_clip=_says(NO_CLIP, said) or (_says(ONLY_WATCHED, said) and "clip_grad" not in question),
         norm_logged=_says(NORM_LOGGED, said),
         norm_before_clip=_says(NORM_BEFORE_CLIP, said),
         rest_used=_says(REST_USED, said) and not _NO_MATTER.search(said),

@@ -158,6 +158,24 @@ def test_what_a_page_computes_is_no_guess_where_nobody_goes_back():
     assert Session(examples).program(examples[1], examples[1].parts[0]).guessed == frozenset()
 
 
+NET = "class Net(nn.Module):\n    def forward(self, x):\n        return x"
+
+
+def test_the_only_model_that_a_page_shows_and_never_makes_is_what_it_speaks_of():
+    wrapper = (
+        "class Around(nn.Module):\n    def __init__(self, layer):\n        self.layer = layer\n"
+    )
+    wrapper += "    def forward(self, x):\n        return self.layer(x)"
+    *_, last = page("from torch import nn", wrapper, NET, "y = model(x)")
+    assert last == f"from torch import nn\n{NET}\ny = model(x)"
+
+
+@pytest.mark.parametrize("other", ["model = 3", NET.replace("Net", "Other"), "nets = [Net()]"])
+def test_a_model_of_which_a_page_leaves_more_than_one_is_lent(other):
+    *_, last = page("from torch import nn", NET, other, "y = model(x)")
+    assert NET not in last
+
+
 def test_a_clip_and_a_mode_of_another_block_do_not_come_along():
     made = "net = dict(a=1)\nclip_grad_norm_(net.values(), 1.0)\nnet.eval()\nnet.update(b=2)"
     *_, last = page(made, "net(1)")

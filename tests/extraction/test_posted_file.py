@@ -213,3 +213,29 @@ def test_a_loop_beside_settings_without_a_place_is_taken_as_it_is_shown():
     changed = run_of(f"{fence(made, 'python')}\n\nand\n\n{fence(SHOWN, 'python')}", LOOP)
 
     assert "def main" not in changed
+
+
+USES = """\
+opt = Often(torch.optim.SGD(model.parameters(), lr=0.1), 2)
+for x, y in loader:
+    F.mse_loss(model(x), y).backward()
+    opt.step()
+"""
+OFTEN = """\
+class Often:
+    def __init__(self, optimizer, times):
+        self.optimizer, self.times = optimizer, times
+
+    def step(self):
+        for _ in range(self.times):
+            self.optimizer.step()
+        self.optimizer.zero_grad()
+"""
+
+
+def test_what_the_file_uses_and_the_answer_defines_stands_above_it():
+    assert run_of(fence(OFTEN, "python"), USES) == f"{OFTEN}\n{USES}"
+
+
+def test_a_block_that_does_more_than_define_stands_alone():
+    assert USES not in str(run_of(fence(f"{OFTEN}\nOften(optimizer, 2).step()\n", "python"), USES))

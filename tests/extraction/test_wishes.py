@@ -22,6 +22,8 @@ ASKS = {
     "no_clip": [
         "I want to log the norm, no clipping please.",
         "I don't want to clip, I only want to see the norm.",
+        "How do I log the norm? Only logging, my training should stay exactly the same.",
+        "I want to plot the norm without changing the updates.",
     ],
     "rest_used": [
         "Make sure that the last few batches are used as well.",
@@ -65,3 +67,10 @@ def test_code_of_a_message_asks_for_nothing():
     said = "Why is this slow?\n\n```python\n# mean over all tokens, clip by the global norm\n```\n"
 
     assert not any(wishes_of(said).model_dump().values())
+
+
+def test_a_clip_that_is_there_is_no_change_of_training():
+    asked = (
+        "Log the norm without changing the training:\n\n```python\nclip_grad_norm_(p, 1.0)\n```\n"
+    )
+    assert not wishes_of(asked).no_clip

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from harness.sandbox.absent.checkpoints import absent_state
 from harness.sandbox.absent.inert import Inert, SilentProgress
 from harness.sandbox.batches.callers import ResultUse, frame_of_the_program
 from harness.sandbox.batches.loaders import Loader, OnBatch
@@ -180,7 +181,8 @@ class Lender:
     def role(self, name: str) -> str | None:
         """The role of a name; ``maker of ...`` for a function or class that makes such an object."""
         is_part = bool(self.values.parts) and self.values.parts.is_network(name)
-        met = self._of_a_policy(name) or self.reading.remembered.get(name)
+        by_use = {**self.reading.states, **self.reading.remembered}
+        met = self._of_a_policy(name) or by_use.get(name)
         known = None if is_part else met or self._known.get(name)
         if known and known.startswith(MAKER):
             made = self.table.role(known.removeprefix(MAKER))
@@ -430,6 +432,7 @@ class Lender:
             "passes": lambda _: range(int(self.values.number("epochs"))),
             "collate": lambda _: None,
             "start": lambda _: 0,
+            "state": absent_state,
             "held batch": lambda _: self.data.shape.build(self.data.leaves(self.values.batches[0])),
             "batch": self._of_one_batch, "output": self._of_one_batch, "loss": self._of_one_batch,
         }  # fmt: skip

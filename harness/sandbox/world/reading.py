@@ -517,6 +517,14 @@ class ProgramReading:
         names = {f.id for f in inner if isinstance(f, ast.Name)}
         return frozenset(names - self.named.keys())
 
+    @cached_property
+    def states(self) -> dict[str, str]:
+        """The role of what is restored from, be it by an entry: ``load_state_dict(ckpt["model"])``."""
+        calls = (n for n in self.nodes if isinstance(n, ast.Call) and n.args)
+        given = (c.args[0] for c in calls if last_name(c.func) == "load_state_dict")
+        wholes = (g.value if isinstance(g, ast.Subscript) else g for g in given)
+        return {w.id: "state" for w in wholes if isinstance(w, ast.Name)}
+
     def _means_a_model(self, name: str) -> bool:
         """By what it is called, or by what is asked of it."""
         role = self.table.role(name)

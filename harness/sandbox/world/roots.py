@@ -56,6 +56,8 @@ class Starter:
         self._lender = lender
         self._module = lender.module
         self._updates = UpdateReading(lender.reading)
+        self._making: list[ast.ClassDef] = []
+        """Classes of which an object is being made."""
         self.guessed = ""
         """The name that stands for the only model that is shown, once that is made."""
 
@@ -178,7 +180,7 @@ class Starter:
         if name in own and not isinstance(own[name], Spy):
             return own[name]
         meant = self._class_meant(name) or self.class_of(name)
-        if meant is not None:
+        if meant is not None and meant not in self._making:  # a wrapper has what it goes around
             return self._made(meant, name)
         role = "accumulation" if name == EVERY else self._lender.role(name)
         lent = self._lender.names
@@ -233,7 +235,11 @@ class Starter:
         ]  # fmt: skip
         if len(narrow) == 1:
             owner, cls = narrow[0], self._global(narrow[0].name)
-        return cls(**{name: self._given(name) for name in self._constructor(owner)})
+        self._making.append(owner)
+        try:
+            return cls(**{name: self._given(name) for name in self._constructor(owner)})
+        finally:
+            self._making.pop()
 
     def _constructor(self, owner: ast.ClassDef) -> list[str]:
         made = [s for s in owner.body if isinstance(s, ast.FunctionDef) and s.name == "__init__"]
