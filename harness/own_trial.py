@@ -59,7 +59,8 @@ class OwnTrial:
 
         ``anywhere``: also on data of other shapes than the usual one, until it trains.
         """
-        place, first = situated(self.program, self.observe, anywhere=anywhere)
+        own = is_own_world(self.program)
+        place, first = situated(self.program, self.observe, anywhere=anywhere, brings_all=own)
         further = self.observe(place, further_regimes(first[0]))
         trace = Trace(probes=(*first, *further), wishes=self.wishes)
         settings = own_settings(trace)

@@ -197,12 +197,13 @@ RANKS = re.compile(
 """How a program shows that it is made to train on several ranks."""
 
 
-def situations_of(program: str) -> Iterator[Scenario]:
+def situations_of(program: str, *, brings_all: bool = False) -> Iterator[Scenario]:
     """Where a program is run until it trains: on two ranks, if it is made for several, and on data of
-    one shape after the other.
+    one shape after the other. ``brings_all``: networks, too, so that none are to be lent.
     """
     first = TEXT if TOKENS.search(program) else ""
-    first = GAN if all(one.search(program) for one in ADVERSARIES) else first
+    against = all(one.search(program) for one in ADVERSARIES)
+    first = GAN if against and not brings_all else first
     shapes = sorted(SHAPES, key=lambda shape: shape != first) if first else SHAPES
     even = _rows_that_divide(program)
     lent = [(shape, WORKLOADS[shape](**even)) for shape in shapes]

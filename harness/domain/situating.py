@@ -15,12 +15,15 @@ Situated = tuple[Scenario, tuple[ProbeTrace, ...]]
 """A situation, and what a program did there."""
 
 
-def situated(program: str, observe: Observe, *, anywhere: bool = True) -> Situated:
+def situated(
+    program: str, observe: Observe, *, anywhere: bool = True, brings_all: bool = False
+) -> Situated:
     """The first situation in which it trains, else the one in which it came furthest, and what it did
-    there. ``anywhere``: also on data of other shapes than the usual one.
+    there. ``anywhere``: also on data of other shapes than the usual one. ``brings_all``: whether it
+    has a world of its own.
     """
     tried: list[Situated] = []
-    for situation in situations_of(program):
+    for situation in situations_of(program, brings_all=brings_all):
         same = tried and situation.workload.world_size == tried[-1][0].workload.world_size
         if same and not (anywhere and _goes_on(program, *tried[-1])):
             continue
