@@ -8,6 +8,7 @@ Bug::
         g = g * 0.5                          # the gradient stays as it was
     optimizer.zero_grad                      # named, not called
     torch.autocast("cuda")                   # made, not entered
+    optimizer.defaults["lr"] *= 0.1          # its groups keep theirs
     if loss.item() == float("nan"):          # NaN equals nothing: no batch is ever skipped
         continue
     if (i + 1) % 4 == 0 or i == len(loader):
@@ -16,7 +17,8 @@ Bug::
 Signature: the program updated, and its text holds a statement of arithmetic on a gradient or a loss
 whose result goes nowhere; or a method of an optimizer, a loss, a schedule or a model that is named and
 not called; or a loop over weights that makes something new of each, which nobody takes; or a
-context for autocast or synchronisation that is made and not entered; or a condition that leaves or steps
+context for autocast or synchronisation that is made and not entered; or a default of an optimizer that
+is set when its groups are there, and no group is; or a condition that leaves or steps
 and asks by equality for NaN, where nothing else asks for it; or a gradient whose name is bound to
 something new that no line takes; or a second loop over an iterator of parameters, such as
 ``model.parameters()``, that was to change them; or gradients are measured between a clearing and the

@@ -37,6 +37,9 @@ OVER_WEIGHTS = re.compile(r"parameters\(|params\b|state_dict\(\)\.values\(")
 CONTEXTS = {"autocast": r"", "no_sync": r".", "accumulate": r"accelerator"}
 """What does something only in a ``with``, by whose it is."""
 
+_DEFAULTS = re.compile(r"opt\w*\.defaults$", re.IGNORECASE)
+"""What an optimizer was made with, beside what its groups have."""
+
 NAN = re.compile(r"""float\(['"]nan['"]\)|(torch|math|np|numpy)\.nan""", re.IGNORECASE)
 CAUGHT = re.compile(
     r"is_?nan|is_?finite|nan_to_num|nonfinite|scaler|anomaly|\b(\w+)(\.item\(\))? != \1\b",
@@ -195,6 +198,16 @@ def _of_a_weight(node: ast.AST, _source: str, _gradients: set[str]) -> bool:
     return False
 
 
+def _of_a_later_group(node: ast.AST, source: str, _gradients: set[str]) -> bool:
+    """``optimizer.defaults["lr"] = 1e-4``, where no group is added or set."""
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    if not isinstance(node, ast.Assign | ast.AugAssign) or "_group" in source:
+        return False
+    held = (t.value for t in targets if isinstance(t, ast.Subscript))
+    names = (ast.unparse(h) for h in held if isinstance(h, ast.Attribute) and h.attr == "defaults")
+    return any(map(_DEFAULTS.search, names))
+
+
 def _rebound(part: ast.AST) -> str | None:
     """``g = p.grad`` and then ``g = g * c``, and no line takes the new one."""
     names = [n for n in walk(part) if isinstance(n, ast.Name)]
@@ -238,5 +251,7 @@ _READINGS: dict[Callable[[ast.AST, str, set[str]], bool], str] = {
     _uncalled: "it is named and not called",
     _unentered: "it does something only where `with` enters it",
     _of_a_weight: "what its loop runs over stays as it was; write to it in place, under torch.no_grad()",
+    _of_a_later_group: "groups that are there have a value of their own: set it in each of "
+    "optimizer.param_groups",
     _never_nan: "NaN equals nothing, not even NaN; ask torch.isfinite() or math.isfinite()",
 }

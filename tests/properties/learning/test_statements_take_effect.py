@@ -57,6 +57,8 @@ def of_a_loop(statement):
         "if norm == torch.nan:\n    continue",
         "if float('nan') == loss or stop:\n    raise ValueError",
         "if loss.item() != math.nan:\n    loss.backward()",
+        "optimizer.defaults['lr'] *= 0.1",
+        "self.optimizer.defaults['weight_decay'] = 0.0",
     ],
 )
 def test_what_has_no_effect_fails(statement):
@@ -93,6 +95,8 @@ def test_what_has_no_effect_fails(statement):
         "if loss == float('nan'):\n    print('bad')",
         "if best_loss is math.nan:\n    continue",
         "if column == np.nan:\n    continue",
+        "optimizer.defaults['lr'] = 0.1\noptimizer.add_param_group({'params': head})",
+        "config.defaults['lr'] = 0.1",
     ],
 )
 def test_what_has_an_effect_or_changes_no_training_passes(statement):
