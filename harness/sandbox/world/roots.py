@@ -10,6 +10,7 @@ from typing import Any
 from torch import nn
 
 from harness.sandbox.batches.loaders import Loader
+from harness.sandbox.names.table import words
 from harness.sandbox.unbound import Unbound
 from harness.sandbox.world.lending import LATE, MOMENT, Lender
 from harness.sandbox.world.reading import Function, UncalledFunction, optional, wanted
@@ -46,6 +47,10 @@ EVERY = "every"
 """What a class that counts micro-batches calls how many of them make a window; elsewhere it is how often
 something is logged.
 """
+
+
+EPOCH = "epoch"
+"""How a function is called that is one pass over the data, which its reader calls again and again."""
 
 
 class Starter:
@@ -159,8 +164,8 @@ class Starter:
             for micro_batches in self._micro_batches(fixed[window]):
                 _call(target, {**fixed, window: micro_batches})
             return
-        turns = 1
-        if epochs or self._lender.networks.policy:  # which is updated after each rollout
+        turns, again = 1, EPOCH in words(getattr(tree, "name", "")) and "epochs" not in roles
+        if epochs or again or self._lender.networks.policy:  # which is updated after each rollout
             turns = int(values.number("epochs"))
         elif not roles & OF_A_PASS and self._updates.is_one_update(tree):
             turns = len(values.batches)
