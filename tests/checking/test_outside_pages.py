@@ -42,7 +42,12 @@ class Labelled:
         return marks == {"wrong"} and self.found.status == "holds"
 
 
-SETS = ["pages", pytest.param("pages-second", marks=pytest.mark.every), "pages-third", "pages-fourth"]
+SETS = [
+    "pages",
+    pytest.param("pages-second", marks=pytest.mark.every),
+    "pages-third",
+    "pages-fourth",
+]
 
 
 @pytest.fixture(scope="module", params=SETS)

@@ -16,15 +16,16 @@ Bug::
 
 Signature: the program updated, and its text holds a statement of arithmetic on a gradient or a loss
 whose result goes nowhere; or a method of an optimizer, a loss, a schedule or a model that is named and
-not called; or a loop over weights that makes something new of each, which nobody takes; or a
-context for autocast or synchronisation that is made and not entered; or a default of an optimizer that
-is set when its groups are there, and no group is; or a condition that leaves or steps
-and asks by equality for NaN, where nothing else asks for it; or a gradient whose name is bound to
-something new that no line takes; or a second loop over an iterator of parameters, such as
-``model.parameters()``, that was to change them; or gradients are measured between a clearing and the
-next backward. Or a clip had gradients in the first update and has none later. Or a step is due for
-the last batch of a pass by a condition that never holds, and the rest of a pass was lost. Or a
-DistributedSampler that shuffles is never told its epoch, and each pass has the order of the first.
+not called; or a loop over weights that makes something new of each, which nobody takes; or a context
+for autocast or synchronisation that is made and not entered; or a default of an optimizer that is set
+when its groups are there, and no group is; or a condition that leaves or steps and asks by equality for
+NaN, where nothing else asks for it; or a gradient whose name is bound to something new that no line
+takes; or a second loop over an iterator of parameters, such as ``model.parameters()``, that was to
+change them; or gradients are measured between a clearing and the next backward; or a hook takes the
+place of a Trainer's clip and clips nothing. Or a clip had gradients in the first update and has none
+later. Or a step is due for the last batch of a pass by a condition that never holds, and the rest of a
+pass was lost. Or a DistributedSampler that shuffles is never told its epoch, and each pass has the
+order of the first.
 
 Masked by: training that works without what the statement was for. A function that nothing calls is
 not read, nor a cell of a notebook that ends with a value.
@@ -36,6 +37,7 @@ from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
 from harness.properties.evidence.dry_clips import stays_dry
 from harness.properties.evidence.figures import count, number
+from harness.properties.learning.hooks_that_clip import clips_nothing
 from harness.properties.learning.read_too_late import read_too_late
 from harness.properties.learning.used_up import used_up
 from harness.properties.learning.without_effect import never_the_last, without_effect
@@ -102,10 +104,18 @@ def _lost(probe: ProbeTrace) -> str | None:
 
 
 def _in_vain(probe: ProbeTrace) -> tuple[str, str] | None:
-    """What finds nothing where it looks: gradients that were cleared, or parameters of an iterator."""
+    """What finds nothing where it looks: gradients that were cleared, or parameters of an iterator; or
+    a limit that a hook takes the place of.
+    """
     early = read_too_late(probe.program.source)
     if early is not None:
         return (early, "gradients are measured after they were cleared; measure them before that")
+    limit = clips_nothing(probe.program.source)
+    if limit is not None:
+        return (
+            limit,
+            "configure_gradient_clipping takes the place of that clip; call clip_gradients()",
+        )
     late = used_up(probe.program.source)
     if late is None:
         return None

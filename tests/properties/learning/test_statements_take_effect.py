@@ -112,6 +112,30 @@ def test_a_context_of_the_programs_own_may_be_a_function():
     assert on(ID, of(source)).outcome == "pass"
 
 
+HOOKED = """
+class Net(LightningModule):
+    def configure_gradient_clipping(self, optimizer, gradient_clip_val=None, algorithm=None):
+        {}
+def measured(module): ...
+trainer = Trainer(max_epochs=3, gradient_clip_val={})
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "limit", "outcome"),
+    [
+        ("self.log('norm', torch.linalg.vector_norm(self.w.grad))", "0.5", "fail"),
+        ("self.log('limit', gradient_clip_val)", "args.clip", "fail"),
+        ("self.log('norm', torch.linalg.vector_norm(self.w.grad))", "None", "pass"),
+        ("self.clip_gradients(optimizer, gradient_clip_val)", "0.5", "pass"),
+        ("self.w.grad.mul_(0.5)", "0.5", "pass"),
+        ("measured(self)", "0.5", "pass"),
+    ],
+)
+def test_a_hook_in_place_of_a_trainers_clip_clips(body, limit, outcome):
+    assert on(ID, of(HOOKED.format(body, limit))).outcome == outcome
+
+
 @pytest.mark.parametrize(
     ("call", "outcome"), [("bound(model)", "fail"), ("train(model)", "pass"), ("", "pass")]
 )
