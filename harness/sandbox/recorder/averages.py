@@ -33,6 +33,10 @@ OFTEN = 3
 """With fewer averages, equal shares may still be the beginning of a warm-up."""
 
 
+AS_OFTEN = 0.8
+"""Of windows of two micro-batches every second average is made again, but for a short end."""
+
+
 class WeightAverages:
     """Wraps ``lerp_``, ``copy_``, and ``add_`` after ``mul_``, of tensors."""
 
@@ -87,7 +91,7 @@ class WeightAverages:
         that is the rule.
         """
         again, anew = self._again[True], self._again[False]
-        return again if again > max(OFTEN, anew) else 0
+        return again if again > OFTEN and again >= AS_OFTEN * anew else 0
 
     def _note(self, where: int) -> None:
         if self._steps:
