@@ -15,15 +15,19 @@ nobody knows whether anything is left over, and then it is reported and flips no
 """
 
 import re
+from collections.abc import Iterator
+from functools import partial
+from itertools import chain
 from statistics import mean
 
 from harness.domain.own import SHORTER, lent
-from harness.domain.trace import ProbeTrace, Trace
+from harness.domain.trace import ProbeTrace, Trace, Update
 from harness.domain.verdict import Verdict
 from harness.properties.accumulation.no_batch_lost import carried
 from harness.properties.accumulation.one_update_per_window import carried_over
 from harness.properties.evidence.figures import close
 from harness.properties.evidence.windows import Window, of_probe, usual_size
+from harness.properties.judging.apart import only
 
 _NUMBER = re.compile(rf"{SHORTER}(\d+) batches")
 
@@ -35,11 +39,21 @@ def leaked_rest(trace: Trace) -> Verdict | None:
     """The fail of a program with data of its own, where such a window sums more than the others and is
     divided as they are.
     """
-    for probe in trace.probes:
+    for probe in chain.from_iterable(map(_by_optimizer, trace.probes)):
         usual = usual_size(probe)
         if usual > 1 and _leaves_over(probe, usual) and _is_divided_alike(probe, usual):
             return carried(probe)
     return None
+
+
+def _by_optimizer(probe: ProbeTrace) -> Iterator[ProbeTrace]:
+    """The probe once for each kind of optimizer: another one may have another window."""
+    kinds = dict.fromkeys(u.optimizer for rank in probe.ranks for u in rank.updates)
+    return (only(probe, partial(_is_of, kind)) for kind in kinds)
+
+
+def _is_of(kind: str, update: Update) -> bool:
+    return update.optimizer == kind
 
 
 def _leaves_over(probe: ProbeTrace, usual: int) -> bool:
