@@ -13,11 +13,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from sys import stdlib_module_names
 
+from harness.checking.models_shown import models_never_made
 from harness.domain.skill import Example, Part
 from harness.extraction.names import DEFINITIONS, Statement, bound_names, free_names, statements
 from harness.sandbox.absent.watching import STOOD_IN, WATCHING
 from harness.sandbox.names.table import libraries, table
-from harness.sandbox.world.reading import ProgramReading
 from harness.skills.kinds import uses
 from harness.skills.python import parsed
 from harness.syntax import dotted, tree_of, walk
@@ -144,7 +144,7 @@ class Session:
             taken.ask(name)
             if not (lend and table().find(name) is not None) or taken.is_imported(name):
                 taken.take(name)
-        for name in self._model_for(needed, here):
+        for name in self._model_for(needed, own, here):
             taken.take(name)
         found = [self._sources[n] for n in sorted(taken.chosen, key=self._order)]
         everything = "\n".join([*(s.text for s in found), part.code])
@@ -167,12 +167,15 @@ class Session:
         granted = frozenset(_not_imported(everything))
         return BlockInContext(text, tuple(lines), own_from, guessed, taken.lacking, granted)
 
-    def _model_for(self, needed: Sequence[str], here: int) -> list[str]:
+    def _model_for(self, needed: Sequence[str], own: Sequence[Statement], here: int) -> list[str]:
         """The class of a model that nothing on the page makes an object of, where a block speaks of one
-        that the page never makes: the only such class, and shown above.
+        that the page never makes, and gives it one thing: the only such class, and shown above.
         """
         bound = {name for source in self._sources for name in source.statement.binds}
-        if not any(n not in bound and table().role(n) == "model" for n in needed):
+        models = {n for n in needed if n not in bound and table().role(n) == "model"}
+        calls = (n for s in own for n in walk(s.node) if isinstance(n, ast.Call))
+        given = [len(c.args) + len(c.keywords) for c in calls if dotted(c.func) in models]
+        if not models or any(number != 1 for number in given):
             return []
         above = {name for source in self._sources[:here] for name in source.statement.binds}
         found = self._never_made
@@ -180,10 +183,7 @@ class Session:
 
     @cached_property
     def _never_made(self) -> list[str]:
-        """Those that need nothing to be made: what takes a layer goes around one."""
-        page = ast.Module([source.statement.node for source in self._sources], type_ignores=[])
-        found = ProgramReading(page, "", table()).models_never_made
-        return [c.name for c in found if not _asks_to_be_made(c)]
+        return models_never_made(source.statement.node for source in self._sources)
 
     def _guessed(self, found: Sequence[_Source], example: Example, part: Part) -> Iterator[str]:
         """Names that the page gives to several things, taken from another section or alternative."""
@@ -394,12 +394,6 @@ class _Taking:
 
 _BUILTINS = frozenset(dir(builtins)) - {"input"} | {"__name__", "__file__"}
 """Names that a page need not define; nobody means the one that is left out."""
-
-
-def _asks_to_be_made(cls: ast.ClassDef) -> bool:
-    """Whether its constructor takes what has no default."""
-    inits = (f for f in cls.body if isinstance(f, ast.FunctionDef) and f.name == "__init__")
-    return any(len(f.args.args) - 1 > len(f.args.defaults) for f in inits)
 
 
 def packages_of(tree: ast.AST) -> frozenset[str]:
