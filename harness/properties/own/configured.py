@@ -19,7 +19,7 @@ LEFT_TO_IT = (
 
 def left_to_a_trainer(trace: Trace) -> tuple[PropertyRule, ...]:
     """How losses are divided is the Trainer's matter where a program has no loss, Trainer or model of
-    its own; functions that prepare data or count hits are none.
+    its own; functions that prepare data or count hits are none, and layers that replace others.
     """
     sources = {probe.program.source for probe in trace.probes}
     if not sources or not all(CONFIGURES.search(s) and not _computes_losses(s) for s in sources):
@@ -32,7 +32,14 @@ def _computes_losses(source: str) -> bool:
         nodes = [*walk(tree_of(source))]
     except SyntaxError:
         return True
-    functions = {n.name for n in nodes if isinstance(n, ast.FunctionDef)}
+    forwards = (n for n in nodes if isinstance(n, ast.FunctionDef) and n.name == "forward")
     bases = [ast.unparse(b) for n in nodes if isinstance(n, ast.ClassDef) for b in n.bases]
-    own = "forward" in functions or any(base.endswith("Trainer") for base in bases)
+    own = any(map(_makes_a_loss, forwards)) or any(base.endswith("Trainer") for base in bases)
     return own or "compute_loss" in source
+
+
+def _makes_a_loss(forward: ast.FunctionDef) -> bool:
+    """A model's, to which a Trainer gives labels; a head's or a layer's makes none."""
+    arguments = forward.args
+    named = {a.arg for a in (*arguments.args, *arguments.kwonlyargs)}
+    return bool(arguments.kwarg) or "labels" in named or "loss" in ast.unparse(forward)
