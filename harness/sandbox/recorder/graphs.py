@@ -111,8 +111,9 @@ class Graphs:
         """By what losses were divided two times in a row, and in how many backwards."""
         self._cut = _cut_checkpoints()
         prototypes.install()
-        self._again = False
-        """Whether a closure that was evaluated in this step before is evaluated again now."""
+        self._again = self._evaluates = False
+        """Whether a closure that was evaluated in this step before is evaluated again now; and whether
+        there is one at all, which makes the gradients once the step has begun."""
 
     def before_backward(self, roots: Iterable[Tensor], *, again: bool) -> Reached:
         """``again``: whether its gradients can be differentiated again."""
@@ -181,7 +182,7 @@ class Graphs:
 
     def at_closure(self, before: int) -> None:
         """An optimizer calls its closure, which it did ``before`` in this step."""
-        self._again = before > 0
+        self._again, self._evaluates = before > 0, True
 
     def found(self, *, lent: bool) -> dict[str, object]:
         """What the end of the record says. ``lent``: whether it was lent an optimizer, which holds what
@@ -225,7 +226,8 @@ class Graphs:
         """Parameters of an optimizer that never had a gradient: where checkpoints stop it, a model
         returned what they made and no loss goes back to it, or nothing tells why.
         """
-        hungry = [key for key, n in self._steps.items() if n >= OFTEN and key not in self._fed]
+        fed = self._fed | (self._reached.keys() if self._evaluates else set())
+        hungry = [key for key, n in self._steps.items() if n >= OFTEN and key not in fed]
         stopped = len(self._cut) >= OFTEN
         if not hungry:
             return ()
@@ -251,6 +253,8 @@ class Graphs:
         """What backwards went to again and again, and what has had no gradient in as many steps: named
         while its module is there.
         """
+        if self._evaluates:
+            return
         found = [
             key
             for key in held - self._fed - self._wiped.keys()
