@@ -580,7 +580,7 @@ for p in model.backbone.parameters(): p.requires_grad = True
 full = torch.optim.Adam(model.parameters(), lr=1e-4)
 train(model, train_loader, full, criterion, epochs=2)
 """, "two-part"),
-    Posted("positional-only and keyword-only parameters", 14, """
+    Posted("positional-only and keyword-only parameters", 28, """
 from typing import Optional, Iterator
 def train_epoch(model: torch.nn.Module, data_loader: Iterator, opt: torch.optim.Optimizer, loss_fn, device: torch.device, /, *, clip: Optional[float] = 1.0) -> float:
     model.train()
