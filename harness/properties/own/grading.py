@@ -144,15 +144,17 @@ def as_the_message_asks(
     does or is lost, a clip where it wants none, or another one; or for a rest that no message need
     speak of. What its author means to fail stays allowed.
     """
-    refused = (
-        leaked_rest(trace)
-        or weighs_targets(trace)
-        or part_of_its_mean(trace)
-        or _lost(trace, settings)
-        or _clipped(trace, settings)
-        or _by_value(trace, settings)
+    asked = (
+        leaked_rest(trace),
+        weighs_targets(trace),
+        part_of_its_mean(trace),
+        _lost(trace, settings),
+        _clipped(trace, settings),
+        _by_value(trace, settings),
     )
-    if refused is None or refused.property in {rule.id for rule in allowed}:
+    meant = {rule.id for rule in allowed}
+    refused = next((v for v in asked if v is not None and v.property not in meant), None)
+    if refused is None:
         return verdicts
     return (*(v for v in verdicts if v.property != refused.property), refused)
 

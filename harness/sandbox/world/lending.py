@@ -181,8 +181,8 @@ class Lender:
     def role(self, name: str) -> str | None:
         """The role of a name; ``maker of ...`` for a function or class that makes such an object."""
         is_part = bool(self.values.parts) and self.values.parts.is_network(name)
-        by_use = {**self.reading.states, **self.reading.remembered}
-        met = self._of_a_policy(name) or by_use.get(name)
+        by_use = self.reading.remembered.get(name) or self.reading.states.get(name)
+        met = self._of_a_policy(name) or by_use
         known = None if is_part else met or self._known.get(name)
         if known and known.startswith(MAKER):
             made = self.table.role(known.removeprefix(MAKER))
