@@ -87,6 +87,7 @@ def test_looking_at_claims_only_changes_no_block(page, kept, warm):
     assert (only.since_last, check_skill(page, never, kept=kept).since_last) == ((), ())
 
 
+@pytest.mark.full  # it waits for the clock
 def test_a_block_without_an_end_is_not_run_again(tmp_path, kept, warm):
     """It had its time of a processor: nothing but the machine's being busy is left to chance. Before
     any update it would get the usual time as well, five times as much.

@@ -103,7 +103,8 @@ def evaluated(grader, tmp_path):
     return run
 
 
-@pytest.mark.parametrize("suite", sampled(sorted({s.suite for s in BANK.scenarios}), 1))
+@pytest.mark.full
+@pytest.mark.parametrize("suite", sorted({s.suite for s in BANK.scenarios}))
 def test_each_suite_of_the_bank_is_a_task_of_its_own(suite):
     """By the entry point, as `inspect eval harness/SUITE` finds it."""
     made = created(f"harness/{suite.replace('-', '_')}")
@@ -143,6 +144,7 @@ def test_what_is_inconclusive_is_no_score_and_lowers_no_mean(evaluated):
     assert log.results.scores[0].unscored_samples == 1
 
 
+@pytest.mark.full
 def test_an_answer_without_code_is_incorrect(evaluated):
     """As in the closing line of `run --agent`."""
     log = evaluated(answering(lambda _: "Just be careful."), scenario="zero-grad-missing")

@@ -21,6 +21,7 @@ def drawn() -> dict[str, dict[str, object]]:
     return found
 
 
+@pytest.mark.full  # real workers take their time
 @pytest.mark.parametrize("loader", LOADERS)
 def test_a_played_worker_draws_what_a_process_draws_bit_for_bit(drawn, loader):
     """Rows, their order, five kinds of random numbers, counters, seeds and ids; and what is left of the

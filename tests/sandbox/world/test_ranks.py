@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.sampling import sampled
+
 PLAIN = "for x, y in train_loader:\n    optimizer.zero_grad()\n    criterion(model(x), y).backward()\n    optimizer.step()\n"
 
 PROGRAMS = {
@@ -27,7 +29,7 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("about", PROGRAMS)
+@pytest.mark.parametrize("about", sampled(PROGRAMS, 2))
 def test_ranks_agree(ranks, about):
     """Both ranks run to the end, with the same weights after different data."""
     first, second = ranks(PROGRAMS[about], world_size=2)
