@@ -68,6 +68,8 @@ class _ChangedFile:
         if block.tree is None and not block.taken_back:
             self._program = with_cut_off(self._program, block.code) or self._program
             return
+        if _stands(self._program, block):
+            return
         loop = with_loop(self._program, block)
         self._shows_its_loop |= loop is not None
         shown = _with_definitions(self._program, block) or loop
@@ -98,6 +100,12 @@ class _ChangedFile:
             return helped if self._only_helpers and helped != self._posted else None
         only_settings = self._program == self._with_settings
         return None if self._leaves_lines and only_settings else helped
+
+
+def _stands(program: str, block: Block) -> bool:
+    """Whether a block shows nothing that is new."""
+    there = {ast.dump(node) for node in walk(parsed(program)) if isinstance(node, ast.stmt)}
+    return block.tree is not None and all(ast.dump(n) in there for n in block.tree.body)
 
 
 def _defined(block: Block) -> list[tuple[ast.stmt, str]]:

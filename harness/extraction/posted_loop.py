@@ -9,6 +9,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from harness.extraction.anchors import UPDATE, anchors
 from harness.extraction.blocks import Block
 from harness.extraction.deletions import sentences
 from harness.extraction.names import DEFINITIONS, bound_names, free_names, statements
@@ -34,13 +35,13 @@ def with_loop(program: str, block: Block) -> str | None:
 
 
 def with_settings(program: str, block: Block) -> str | None:
-    """The posted program with what the block assigns anew, and before it what else it assigns; ``None``
-    where it does something else, or the program assigns none of it.
+    """The posted program with what the block assigns anew, and beside it what else it does; ``None``
+    where that is a part of an update, or the program assigns none of it.
     """
     tree = block.tree
     if tree is None or block.taken_back or not binds(block):
         return None
-    if not all(isinstance(n, ast.Assign | ast.Import | ast.ImportFrom) for n in tree.body):
+    if any(anchors(node).keys() & UPDATE for node in tree.body):
         return None
     for around in _bodies(program):
         first = next((old for n in tree.body if (old := _like(n, around)) is not None), None)
@@ -88,18 +89,24 @@ def _loops(program: str) -> Iterator[tuple[list[ast.stmt], ast.For | ast.While]]
 
 
 def _same(new: ast.For | ast.While, old: ast.For | ast.While) -> bool:
-    """Whether two loops go through the same names and do some of the same; what they go through may
-    differ.
+    """Whether two loops go through the same names and do some of the same, or have the same loop in
+    them; what they go through may differ.
     """
     if not (isinstance(new, ast.For) and isinstance(old, ast.For)):
         return False
     named = ast.unparse(new.target) == ast.unparse(old.target)
-    return named and bool(_calls(new) & _calls(old))
+    return named and bool(_calls(new) & _calls(old) or _inner(new) & _inner(old))
 
 
 def _calls(loop: ast.stmt) -> set[str]:
     found = (n for n in walk(loop) if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call))
     return {ast.dump(node) for node in found}
+
+
+def _inner(loop: ast.For) -> set[str]:
+    """The heads of the loops inside it."""
+    found = (n for part in loop.body for n in walk(part) if isinstance(n, ast.For))
+    return {ast.unparse(node.target) + " in " + ast.unparse(node.iter) for node in found}
 
 
 def _uses_what_is_made(program: str, tree: ast.Module, loop: ast.stmt) -> bool:
@@ -144,7 +151,7 @@ def _places(
     found: dict[int, list[ast.stmt]] = {}
     settings, last, beside = not isinstance(loop, ast.For | ast.While), -1, -1
     for node in shown:
-        is_loop = isinstance(node, ast.For | ast.While)
+        is_loop = isinstance(node, ast.For | ast.While) and not settings
         like = loop if is_loop else _like(node, around)
         beside = 1 if is_loop else beside
         if like is not None:

@@ -57,6 +57,8 @@ def install() -> None:
     )
     fast = library.PreTrainedTokenizerFast
     fast.__init__ = _from_file(fast.__init__)
+    base = library.PreTrainedTokenizerBase
+    base.add_special_tokens = _of_words(base.add_special_tokens)
     importlib.import_module("transformers.models.auto.image_processing_auto")
     mixin = importlib.import_module("transformers.image_processing_base").ImageProcessingMixin
     for cls in (mixin, library.AutoImageProcessor, library.AutoFeatureExtractor):
@@ -131,6 +133,24 @@ def _from_file(original: Any) -> Any:
         original(self, *args, **kwargs)
 
     return make
+
+
+def _of_words(original: Any) -> Any:
+    """What adds special tokens, also where the program leaves them to its reader and is lent others."""
+
+    @functools.wraps(original)
+    def add(self: Any, tokens: Any, *args: Any, **kwargs: Any) -> Any:
+        words = {key: [f"<{key} {n}>" for n in range(3)] for key in tokens}
+        shown = {key: value for key, value in tokens.items() if _holds_words(value)}
+        return original(self, words | shown, *args, **kwargs)
+
+    return add
+
+
+def _holds_words(value: Any) -> bool:
+    kinds = ("str", "AddedToken")
+    several = value if isinstance(value, list | tuple) else [value]
+    return all(type(one).__name__ in kinds for one in several)
 
 
 def _tokenizer(library: Any, name: Any) -> Any:

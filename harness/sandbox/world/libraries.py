@@ -21,12 +21,20 @@ def is_one(name: str, lender: Lender) -> bool:
         return named or "transformers" in lender.reading.imported
     if name not in by_name() or name in lender._known:
         return False
+    if name.startswith("Auto") and extras.absent("transformers") is not None:
+        return False  # what it would load is lent
     if lender.values.parts and lender.values.parts.is_network(name.lower()):
         return False
     if name == "Dataset" and name in lender.reading.called:
         return False
     ambiguous = lender.table.find(name) is not None or name == "field"
     return not ambiguous or _fits(name, lender.reading)
+
+
+def packages_of(lender: Lender) -> set[str]:
+    """The packages of the free names that are libraries'."""
+    names = (name for name in lender.reading.free if is_one(name, lender))
+    return {path_of(name).partition(".")[0] for name in names}
 
 
 def _fits(name: str, reading: ProgramReading) -> bool:

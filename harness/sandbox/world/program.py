@@ -268,7 +268,7 @@ class _Binding:
             self._lend_files()
             if self.reading.called & SHARDING:
                 sharding.install()
-        if "transformers" in self.reading.imported:
+        if "transformers" in self.reading.imported | libraries.packages_of(self.lender):
             hub.install()
         packages.put_first(self.tree, vars(self.module))
         if self.reading.imported & {"tqdm"} or "tqdm" in self.reading.free:

@@ -312,13 +312,16 @@ class ProgramReading:
 
     @cached_property
     def loads_a_model(self) -> bool:
-        """Whether it takes a model from a hub: ``AutoModelForCausalLM.from_pretrained``,
-        ``timm.create_model``, ``models.resnet18``.
+        """Whether it has a model of a library: ``AutoModelForCausalLM.from_pretrained``,
+        ``BertForMaskedLM(config)``, ``timm.create_model``, ``models.resnet18``.
         """
         paths = [*paths_in(self.nodes), *map(dotted, self.nodes)]
-        from_transformers = any(p.startswith("transformers.") and _MODEL.search(p) for p in paths)
+        of_transformers = {
+            p.rpartition(".")[2] for p in paths if p.startswith("transformers.") and _MODEL.search(p)
+        } | {name for name in self.free if name.startswith("AutoModel")}
         return (
-            ("from_pretrained" in self.called and from_transformers)
+            ("from_pretrained" in self.called and bool(of_transformers))
+            or bool(of_transformers & self.called)
             or ("create_model" in self.called and "timm" in self.imported)
             or any(p.startswith("torchvision.models") for p in paths)
         )
