@@ -94,6 +94,8 @@ def _in_size(workload: WorkloadSpec, said: str) -> FittedWorkload | None:
         given, wanted = width
         features = wanted if given == sizes["features"] else given
         return workload.name, {**kept, "features": features}
+    if width is not None and sizes.get("outputs") == width[0]:  # of what a lent model makes of them
+        return workload.name, {**kept, "outputs": width[1]}
     if (rows := _ROWS.search(said)) and "features" in sizes:
         return workload.name, {**kept, "features": int(rows["wanted"])}
     outputs = _outputs_asked_for(said, sizes.get("outputs", 0))

@@ -42,7 +42,9 @@ _WORDS = {
     ),
     "pytorch_lightning": re.compile(r"pytorch_lightning"),
     "accelerate": re.compile(r"accelerat", re.IGNORECASE),
-    "transformers": re.compile(r"transformers|TrainingArguments|TrainerCallback|AutoModel|AutoTokenizer"),
+    "transformers": re.compile(
+        r"transformers|TrainingArguments|TrainerCallback|AutoModel|AutoTokenizer"
+    ),
     "torchvision": re.compile(r"torchvision"),
 }
 

@@ -100,7 +100,8 @@ class Schedulers:
         with contextlib.suppress(Exception):  # code of the program's own
             for factors, rates in self._functions:
                 for factor, rate in zip(factors, rates, strict=True):
-                    peak = max(float(factor(at)) for at in PLACES)
+                    found = (factor(at) for at in PLACES)
+                    peak = max(float(one) for one in found if not isinstance(one, complex))
                     if 0.0 < peak < 1.0 and abs(peak - float(rate)) <= ALIKE * peak:
                         return peak
         return None
@@ -174,12 +175,13 @@ class Schedulers:
         says its place.
         """
         another = self._followed is not None and self._followed is not scheduler
-        if another or not before or not all(map(math.isfinite, before)):
+        after = _rates(scheduler)  # none where a power of a negative number made them complex
+        if another or not (before and after) or not all(map(math.isfinite, before)):
             self._several = True
         elif len(self._rates) < FARTHEST:
             self._followed = scheduler
             self._rates += [max(before)] * (not self._rates)
-            self._rates.append(max(_rates(scheduler)))
+            self._rates.append(max(after))
 
 
 def made_by_the_program() -> bool:

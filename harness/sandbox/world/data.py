@@ -36,15 +36,16 @@ class Data:
         self._published: dict[str, str] = {}
         self._loaders: dict[str, Loader] = {}
 
-    def loader(self, name: str = "train", *, other: bool = False) -> Loader:
-        """The loader of that name; it is made once. ``other``: over rows of its own."""
+    def loader(self, name: str = "train", *, other: bool = False, whole: bool = False) -> Loader:
+        """The loader of that name; it is made once. ``other``: over rows of its own. ``whole``: of the
+        inputs alone.
+        """
         if name not in self._loaders:
             batches = self._values.batches
             if other:
                 batches = tuple(replace(b, inputs=b.inputs.roll(1, -1)) for b in batches)
-            self._loaders[name] = Loader.over(
-                batches, self.shape, self.on_batch, self.publish, name
-            )
+            shape = replace(self.shape, whole=True) if whole else self.shape
+            self._loaders[name] = Loader.over(batches, shape, self.on_batch, self.publish, name)
             if self.in_windows and name == "train":
                 self._loaders[name].window = int(self._values.number("accumulation"))
         return self._loaders[name]

@@ -565,7 +565,7 @@ class Lender:
 
     def _loader(self, name: str) -> Loader:
         if name in self.unpacking.beside:
-            return self.data.loader(name, other=True)
+            return self.data.loader(name, other=True, whole=name in self.unpacking.whole_beside)
         return self.data.loader()
 
     def _comes_later(self, role: str) -> bool:

@@ -317,7 +317,9 @@ class ProgramReading:
         """
         paths = [*paths_in(self.nodes), *map(dotted, self.nodes)]
         of_transformers = {
-            p.rpartition(".")[2] for p in paths if p.startswith("transformers.") and _MODEL.search(p)
+            p.rpartition(".")[2]
+            for p in paths
+            if p.startswith("transformers.") and _MODEL.search(p)
         } | {name for name in self.free if name.startswith("AutoModel")}
         return (
             ("from_pretrained" in self.called and bool(of_transformers))

@@ -58,6 +58,23 @@ class Unpacking:
                     found.setdefault(_spelt(inner))
         return tuple(name for name in found if name)
 
+    @cached_property
+    def whole_beside(self) -> frozenset[str]:
+        """Those of them whose element is the inputs alone: ``for (x, y), xu in zip(labelled, others)``."""
+        found = set[str]()
+        for node in (n for n in self._nodes if isinstance(n, ast.For)):
+            counted = isinstance(node.iter, ast.Call) and last_name(node.iter.func) == "enumerate"
+            over = gone_through(node.iter) if counted else node.iter
+            if isinstance(over, ast.Call) and last_name(over.func) == "zip":
+                pairs = zip(_drawn(node.target, node.iter), over.args, strict=False)
+                found |= {_spelt(loader) for target, loader in pairs if self._is_an_input(target)}
+        return frozenset(found) & {*self.beside}
+
+    def _is_an_input(self, target: ast.expr) -> bool:
+        name = target.id if isinstance(target, ast.Name) else ""
+        seen = self._reading.named.get(name, NamedUse())
+        return self._table.part(name) == "input" and not (seen.taken_apart or seen.fields)
+
     def _part_of_a_row(self, element: ast.expr) -> str | None:
         """What one place of a row holds: a pair in it are two views of the inputs, or two targets."""
         if isinstance(element, ast.Tuple | ast.List) and len(element.elts) == 2:
@@ -101,14 +118,9 @@ class Unpacking:
             if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
                 if isinstance(node.iter, ast.Tuple | ast.List | ast.Dict):
                     continue  # written out: these are no batches
-                if isinstance(node.iter, ast.Call) and last_name(node.iter.func) == "enumerate":
-                    inner = node.target.elts[1:] if isinstance(node.target, ast.Tuple) else []
-                    targets[:0] = inner if self._is_over_a_loader(node.iter) else []
-                    targets += inner
-                elif self._is_over_a_loader(node.iter):
-                    targets.insert(0, node.target)
-                elif not (isinstance(node.iter, ast.Call) and last_name(node.iter.func) == "zip"):
-                    targets.append(node.target)
+                drawn = _drawn(node.target, node.iter)
+                targets[:0] = drawn if self._is_over_a_loader(node.iter) else []
+                targets += drawn
             elif isinstance(node, ast.Assign) and not isinstance(node.value, ast.Tuple):
                 targets += node.targets
         inner = [e for t in targets if isinstance(t, ast.Tuple | ast.List) for e in t.elts]
@@ -171,6 +183,16 @@ class Unpacking:
                 ):
                     return not any(self._table.part(f) for f in seen.fields)
         return False
+
+
+def _drawn(target: ast.expr, iterated: ast.expr) -> list[ast.expr]:
+    """What the turns of a loop bind, without their number; of several things at once each."""
+    called = last_name(iterated.func) if isinstance(iterated, ast.Call) else None
+    if isinstance(iterated, ast.Call) and called in ("enumerate", "tqdm") and iterated.args:
+        counted = called == "enumerate"
+        inner = target.elts[-1] if counted and isinstance(target, ast.Tuple) else target
+        return _drawn(inner, iterated.args[0])
+    return target.elts if called == "zip" and isinstance(target, ast.Tuple) else [target]
 
 
 def _spreads_a_batch(call: ast.Call, table: Table) -> bool:
