@@ -27,7 +27,9 @@ def with_loop(program: str, block: Block) -> str | None:
     tree = block.tree
     if tree is None or block.taken_back:
         return None
-    new = [node for node in tree.body if isinstance(node, ast.For | ast.While)]
+    stands = {ast.dump(node) for body in _bodies(program) for node in body}
+    loops = [node for node in tree.body if isinstance(node, ast.For | ast.While)]
+    new = [node for node in loops if ast.dump(node) not in stands]
     old = [pair for pair in _loops(program) if len(new) == 1 and _same(new[0], pair[1])]
     if len(old) != 1 or not _uses_what_is_made(program, tree, old[0][1]):
         return None
@@ -41,13 +43,26 @@ def with_settings(program: str, block: Block) -> str | None:
     tree = block.tree
     if tree is None or block.taken_back or not binds(block):
         return None
-    if any(anchors(node).keys() & UPDATE for node in tree.body):
+    if any(_is_new(node, program) or anchors(node).keys() & UPDATE for node in tree.body):
         return None
     for around in _bodies(program):
         first = next((old for n in tree.body if (old := _like(n, around)) is not None), None)
         if first is not None:
             return _changed(program, _put(program, block.code, tree, around, first))
     return None
+
+
+def _is_new(node: ast.stmt, program: str) -> bool:
+    """Whether it is a loop in the place of one that was posted, and does something else."""
+    loops = [old for _, old in _loops(program)]
+    return (
+        isinstance(node, ast.For)
+        and all(ast.dump(old) != ast.dump(node) for old in loops)
+        and any(
+            isinstance(old, ast.For) and ast.unparse(old.target) == ast.unparse(node.target)
+            for old in loops
+        )
+    )
 
 
 def speaks_of_what_is_made(posted: str, answer: str) -> bool:
@@ -152,7 +167,7 @@ def _places(
     settings, last, beside = not isinstance(loop, ast.For | ast.While), -1, -1
     for node in shown:
         is_loop = isinstance(node, ast.For | ast.While) and not settings
-        like = loop if is_loop else _like(node, around)
+        like = _like(node, around) or (loop if is_loop else None)
         beside = 1 if is_loop else beside
         if like is not None:
             place = 2 * around.index(like)

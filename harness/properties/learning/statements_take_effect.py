@@ -20,7 +20,8 @@ not called; or a loop over weights that makes something new of each, which nobod
 for autocast or synchronisation that is made and not entered; or a default of an optimizer that is set
 when its groups are there, and no group is; or a condition that leaves or steps and asks by equality for
 NaN, where nothing else asks for it; or a gradient whose name is bound to something new that no line
-takes; or a second loop over an iterator of parameters, such as ``model.parameters()``, that was to
+takes; or hooks made in a loop read what the loop binds; or a closure for LBFGS draws its rows; or an
+operation's own backward never reads the gradient that it is given; or a second loop over an iterator of parameters, such as ``model.parameters()``, that was to
 change them; or gradients are measured between a clearing and the next backward; or a hook takes the
 place of a Trainer's clip and clips nothing. Or a clip had gradients in the first update and has none
 later. Or a step is due for the last batch of a pass by a condition that never holds, and the rest of a
@@ -37,6 +38,7 @@ from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
 from harness.properties.evidence.dry_clips import stays_dry
 from harness.properties.evidence.figures import count, number
+from harness.properties.learning.called_later import called_later
 from harness.properties.learning.hooks_that_clip import clips_nothing
 from harness.properties.learning.read_too_late import read_too_late
 from harness.properties.learning.used_up import used_up
@@ -104,9 +106,12 @@ def _lost(probe: ProbeTrace) -> str | None:
 
 
 def _in_vain(probe: ProbeTrace) -> tuple[str, str] | None:
-    """What finds nothing where it looks: gradients that were cleared, or parameters of an iterator; or
-    a limit that a hook takes the place of.
+    """What finds nothing where it looks: gradients that were cleared, or parameters of an iterator; a
+    limit that a hook takes the place of; a function that torch calls when what it reads has changed.
     """
+    later = called_later(probe.program.source)
+    if later is not None:
+        return later
     early = read_too_late(probe.program.source)
     if early is not None:
         return (early, "gradients are measured after they were cleared; measure them before that")

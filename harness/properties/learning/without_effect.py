@@ -208,6 +208,20 @@ def _of_a_later_group(node: ast.AST, source: str, _gradients: set[str]) -> bool:
     return any(map(_DEFAULTS.search, names))
 
 
+def _penalises_scaled(node: ast.AST, source: str, _gradients: set[str]) -> bool:
+    """``grad(scaler.scale(loss), x, create_graph=True)``, where nothing asks for the scale."""
+    match node:
+        case ast.Call(func=function, args=[of, *_], keywords=keywords):
+            kept = any(k.arg == "create_graph" and ast.unparse(k.value) == "True" for k in keywords)
+            scaled = (n for n in walk(of) if isinstance(n, ast.Call))
+            is_one = dotted(function).endswith("autograd.grad") or dotted(function) == "grad"
+            return (
+                is_one and kept and "_scale" not in source.replace("init_scale", "")
+                and any(re.search(r"scaler\.scale$", dotted(call.func)) for call in scaled)
+            )  # fmt: skip
+    return False
+
+
 def _rebound(part: ast.AST) -> str | None:
     """``g = p.grad`` and then ``g = g * c``, and no line takes the new one."""
     names = [n for n in walk(part) if isinstance(n, ast.Name)]
@@ -253,5 +267,7 @@ _READINGS: dict[Callable[[ast.AST, str, set[str]], bool], str] = {
     _of_a_weight: "what its loop runs over stays as it was; write to it in place, under torch.no_grad()",
     _of_a_later_group: "groups that are there have a value of their own: set it in each of "
     "optimizer.param_groups",
+    _penalises_scaled: "its gradients are multiplied with the loss scale, and so is the penalty; divide "
+    "them by scaler.get_scale(), or take them of the loss itself",
     _never_nan: "NaN equals nothing, not even NaN; ask torch.isfinite() or math.isfinite()",
 }
