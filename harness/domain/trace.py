@@ -209,6 +209,8 @@ class Program(Record):
     """What was set on modules or parameters and freezes or thaws none."""
     moved_frozen: tuple[str, ...] = ()
     """Parameters that steps moved after they were frozen, their gradients being tensors of zeros."""
+    moved_rows: tuple[str, ...] = ()
+    """Parameters of which rows moved that had a gradient at backward, and at no step."""
     averaged_with_themselves: int = 0
     """How often a parameter was averaged with itself: the average shares its memory with it."""
     restored_themselves: int = 0

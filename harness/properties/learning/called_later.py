@@ -11,6 +11,19 @@ from harness.syntax import dotted, tree_of, walk
 DRAWS = frozenset({"next", "randint", "randperm", "sample", "multinomial", "choice"})
 """What gives other rows at each call."""
 
+_BOUND_LATE = (
+    "all these hooks read `{name}` when backward runs, and then it is the last one's; bind it as the "
+    "hook is made: `lambda grad, {name}={name}: ...`"
+)
+_DRAWN = (
+    "one step of LBFGS calls its closure many times, and each time it is another loss; draw the rows "
+    "before the step"
+)
+_IGNORED = (
+    "it never reads `{name}`, so whatever comes behind it (a loss's factor, the layers above) is lost; "
+    "multiply with it"
+)
+
 _Function = ast.Lambda | ast.FunctionDef
 
 
@@ -30,11 +43,7 @@ def _bound_late(tree: ast.AST) -> tuple[str, str] | None:
         changing = _changing(loop)
         for call, function in hooks:
             if names := sorted(_returned(function) & changing - _given(function)):
-                return (
-                    ast.unparse(call).splitlines()[0],
-                    f"all these hooks read `{names[0]}` when backward runs, and then it is the last "
-                    f"one's; bind it as it is made: `lambda grad, {names[0]}={names[0]}: ...`",
-                )
+                return ast.unparse(call).splitlines()[0], _BOUND_LATE.format(name=names[0])
     return None
 
 
@@ -90,11 +99,7 @@ def _draws_anew(tree: ast.AST, source: str) -> tuple[str, str] | None:
         closure = functions.get(given.id) if isinstance(given, ast.Name) else None
         for drawn in _calls(closure) if closure is not None else ():
             if dotted(drawn.func).rpartition(".")[2] in DRAWS:
-                return (
-                    ast.unparse(drawn),
-                    "one step of LBFGS calls its closure many times, and each time it is another "
-                    "loss; draw the rows before the step",
-                )
+                return ast.unparse(drawn), _DRAWN
     return None
 
 
@@ -109,11 +114,7 @@ def _ignores_its_gradient(tree: ast.AST) -> tuple[str, str] | None:
                 given = {a.arg for a in [*own.args[1:], *([own.vararg] if own.vararg else [])]}
                 read = set().union(*map(_loaded, method.body))
                 if given and not given & read and "saved_tensors" in ast.unparse(method):
-                    return (
-                        f"{cls.name}.backward",
-                        f"it never reads `{min(given)}`, so whatever comes behind it (a loss's factor, "
-                        "the layers above) is lost; multiply with it",
-                    )
+                    return f"{cls.name}.backward", _IGNORED.format(name=min(given))
     return None
 
 

@@ -31,6 +31,7 @@ from harness.properties.learning.unheld import (
     from_constants,
     held_by_nobody,
     moved_though_frozen,
+    moved_though_masked,
     zero_factors,
 )
 from harness.properties.property import Property
@@ -74,7 +75,8 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     design.
     """
     forgotten = held_by_nobody(trace) or from_constants(trace) or flagged_in_vain(trace)
-    forgotten = forgotten or moved_though_frozen(trace) or zero_factors(trace)
+    forgotten = forgotten or moved_though_frozen(trace) or moved_though_masked(trace)
+    forgotten = forgotten or zero_factors(trace)
     if forgotten is not None:
         return forgotten
     checked: set[str] = set()

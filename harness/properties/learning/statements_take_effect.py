@@ -21,12 +21,12 @@ for autocast or synchronisation that is made and not entered; or a default of an
 when its groups are there, and no group is; or a condition that leaves or steps and asks by equality for
 NaN, where nothing else asks for it; or a gradient whose name is bound to something new that no line
 takes; or hooks made in a loop read what the loop binds; or a closure for LBFGS draws its rows; or an
-operation's own backward never reads the gradient that it is given; or a second loop over an iterator of parameters, such as ``model.parameters()``, that was to
-change them; or gradients are measured between a clearing and the next backward; or a hook takes the
-place of a Trainer's clip and clips nothing. Or a clip had gradients in the first update and has none
-later. Or a step is due for the last batch of a pass by a condition that never holds, and the rest of a
-pass was lost. Or a DistributedSampler that shuffles is never told its epoch, and each pass has the
-order of the first.
+operation's own backward never reads the gradient that it is given; or a second loop over an iterator of
+parameters, such as ``model.parameters()``, that was to change them; or gradients are measured between a
+clearing and the next backward; or a hook takes the place of a Trainer's clip and clips nothing. Or a
+clip had gradients in the first update and has none later. Or a step is due for the last batch of a pass
+by a condition that never holds, and the rest of a pass was lost. Or a DistributedSampler that shuffles
+is never told its epoch, and each pass has the order of the first.
 
 Masked by: training that works without what the statement was for. A function that nothing calls is
 not read, nor a cell of a notebook that ends with a value.

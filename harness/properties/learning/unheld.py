@@ -130,6 +130,21 @@ def moved_though_frozen(trace: Trace) -> Verdict | None:
     return None
 
 
+def moved_though_masked(trace: Trace) -> Verdict | None:
+    """A fail for rows that are kept from learning by gradients of zeros, and are moved all the same."""
+    for probe in trace.everything:
+        moved = probe.program.moved_rows
+        if moved:
+            return failed(
+                ID,
+                f"In {probe.probe} rows of {moved[0]} moved though their gradient was set to zero "
+                "before each step: weight decay and momentum act on them as well. Give that parameter "
+                "to the optimizer without weight decay, or put its rows back after the step.",
+                number("parameters with rows that move", len(moved), probe.probe),
+            )
+    return None
+
+
 def _following_weights(trace: Trace) -> Verdict | None:
     """A fail for terms without a gradient that begin alike in two runs on the same data, and part with
     the weights.

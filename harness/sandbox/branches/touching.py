@@ -80,7 +80,7 @@ class Touching:
         if name in self._sources.functions:
             own = self._of_own(name)
             return TouchedBy([name] * bool(own.deep), [name, *own.light] if own.light else [])
-        if name == "requires_grad_":
+        if name in ("requires_grad_", "update_parameters"):  # of torch's average of weights
             return TouchedBy(light=[name])
         return TouchedBy(deep=[name] * self._is_update(name, call))
 

@@ -24,7 +24,7 @@ WHOLE = frozenset({"backward", "step"})
 
 JUMPS = (ast.Return, ast.Continue, ast.Break)
 
-FREEZES = frozenset({"requires_grad", "requires_grad_"})
+FREEZES = frozenset({"requires_grad", "requires_grad_", "update_parameters"})
 """Names that decide whether a parameter requires a gradient."""
 
 MOST, LONGEST = 3, 60

@@ -50,7 +50,7 @@ class OwnOptimizers:
             original(self, *args, **kwargs)
             owned._optimizers.add(self)
             owned._note_rates(self)
-            known = (p for p in owned._parameters() if not is_lazy(p))
+            known = (p for p in owned.parameters() if not is_lazy(p))
             owned._tape.expect(sum(p.numel() for p in known))
 
         setattr(Optimizer, "__init__", made)  # noqa: B010 - mypy refuses to assign to a method
@@ -74,13 +74,18 @@ class OwnOptimizers:
         """Name what got a gradient and came with no model that was called: its forward was called by
         another way, or it is no part of a model.
         """
-        for parameter in self._parameters():
+        for parameter in self.parameters():
             if parameter.grad is not None:
                 self._tape.name(parameter)
 
     def optimizers(self) -> list[Optimizer]:
         """Those that the program has now."""
         return list(self._optimizers)
+
+    def parameters(self) -> list[Any]:
+        """All that they hold."""
+        groups = (group for optimizer in self._optimizers for group in optimizer.param_groups)
+        return [p for group in groups for p in group["params"]]
 
     def _note_rates(self, optimizer: Optimizer) -> None:
         rates = rates_of(optimizer)
@@ -94,7 +99,3 @@ class OwnOptimizers:
         self._apart.pop(id(optimizer), None)
         if rates and max(rates) >= APART * min(rates) > 0.0:
             self._apart[id(optimizer)] = _Rates(min(rates), max(rates))
-
-    def _parameters(self) -> list[Any]:
-        groups = (group for optimizer in self._optimizers for group in optimizer.param_groups)
-        return [p for group in groups for p in group["params"]]

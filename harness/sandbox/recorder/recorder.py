@@ -21,6 +21,7 @@ from harness.sandbox.recorder.forwards import Forwards
 from harness.sandbox.recorder.functions import Functions
 from harness.sandbox.recorder.graphs import Graphs
 from harness.sandbox.recorder.losses import Losses
+from harness.sandbox.recorder.masked_rows import MASKS, MaskedRows
 from harness.sandbox.recorder.modes import Modes
 from harness.sandbox.recorder.owned import OwnOptimizers
 from harness.sandbox.recorder.recurrences import Recurrences
@@ -47,6 +48,7 @@ class Recorder:
         self.forwards = Forwards(self.tape)
         self.forwards.learning_rates = self.steps.learning_rates
         self.owned = OwnOptimizers(self.tape)
+        self.rows = MaskedRows(self.tape)
         self.functions = Functions()
         self.averages = WeightAverages(self.tape)
         self.states = States(self.tape, self.steps)
@@ -75,7 +77,7 @@ class Recorder:
             self.by_hand.after_backward,
         )
         self.backwards = backwards
-        backwards.met = self.owned.met
+        backwards.met = self._came_back
         backwards.looks = self._looks_at
         self.steps.consumes = self._consumes_terms
         self.advantages.install()
@@ -121,12 +123,17 @@ class Recorder:
         self.steps.consumes = self._consumes
         self.steps.evaluates = self.graphs.at_closure
 
+    def _came_back(self) -> None:
+        self.owned.met()
+        self.rows.after_backward(self.owned.parameters())
+
     def _consumes(self, optimizer: torch.optim.Optimizer) -> None:
         if not self.steps.has_stepped(optimizer):
             self.forwards.flagged()
         if self.graphs is not None:
             self.graphs.at_step(optimizer)
             self.owned.at_step(optimizer)
+            self.rows.before_step(p for g in optimizer.param_groups for p in g["params"])
         self._consumes_terms(optimizer)
 
     def _consumes_terms(self, optimizer: torch.optim.Optimizer) -> None:
@@ -138,6 +145,7 @@ class Recorder:
     def start(self, notes: tuple[str, ...], source: str = "", calls: tuple[str, ...] = ()) -> None:
         """Write what is about to run, and the initial parameters."""
         self._started = True
+        self.rows.looks = MASKS.search(source) is not None
         about = Start(
             torch_version=torch.__version__,
             notes=notes,
@@ -193,6 +201,7 @@ class Recorder:
             "critics_misled": self.advantages.consumed,
             "flagged_modules": self.forwards.flagged(),
             "moved_frozen": self.steps.moved_frozen()[:8],
+            "moved_rows": self.rows.moved()[:8],
             "averaged_with_themselves": self.averages.with_themselves,
             "restored_themselves": self.states.kept,
             "states_of_others": self.states.of_others,

@@ -60,7 +60,7 @@ class Unpacking:
 
     @cached_property
     def whole_beside(self) -> frozenset[str]:
-        """Those of them whose element is the inputs alone: ``for (x, y), xu in zip(labelled, others)``."""
+        """Those of them whose element is the inputs alone: ``for (x, y), u in zip(one, other)``."""
         found = set[str]()
         for node in (n for n in self._nodes if isinstance(n, ast.For)):
             counted = isinstance(node.iter, ast.Call) and last_name(node.iter.func) == "enumerate"
