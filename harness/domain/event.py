@@ -452,6 +452,8 @@ class Finished(Record):
     """Parameters that steps moved after they were frozen, their gradients being tensors of zeros."""
     moved_rows: tuple[Said, ...] = Field(default=(), max_length=8)
     """Parameters of which rows moved that had a gradient at backward, and at no step."""
+    decayed_norms: tuple[Said, ...] = Field(default=(), max_length=8)
+    """Weights of layers that normalise, all of which decay though a group is spared that."""
     averaged_with_themselves: Counted = 0
     """How often a parameter was averaged with itself: the average shares its memory with it."""
     restored_themselves: Counted = 0

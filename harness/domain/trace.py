@@ -211,6 +211,8 @@ class Program(Record):
     """Parameters that steps moved after they were frozen, their gradients being tensors of zeros."""
     moved_rows: tuple[str, ...] = ()
     """Parameters of which rows moved that had a gradient at backward, and at no step."""
+    decayed_norms: tuple[str, ...] = ()
+    """Weights of layers that normalise, all of which decay though a group is spared that."""
     averaged_with_themselves: int = 0
     """How often a parameter was averaged with itself: the average shares its memory with it."""
     restored_themselves: int = 0

@@ -5,6 +5,7 @@ loaded and put back.
 from harness.domain.trace import ProbeTrace
 from harness.domain.verdict import Verdict, failed
 from harness.properties.evidence.figures import count, number, show
+from harness.properties.learning.aliases import another_name
 
 ID = "training-mode-kept"
 
@@ -20,6 +21,9 @@ def is_no_copy(probe: ProbeTrace) -> Verdict | None:
         follows_micro_batches: program.averages_made_again > 0,
         has_stale_statistics: bool(program.stale_statistics),
     }
+    kept = another_name(probe.program.source) if probe.updates else None
+    if kept is not None:
+        return is_the_same(probe, kept)
     return next((says(probe) for says, is_so in told.items() if is_so), None)
 
 
@@ -50,6 +54,15 @@ def was_no_copy(probe: ProbeTrace) -> Verdict:
         "memory: state_dict() copies nothing, so every update changes it too, and the weights that were "
         "to be kept are lost. Keep copy.deepcopy(model.state_dict()).",
         number("states put back onto themselves", times, probe.probe),
+    )
+
+
+def is_the_same(probe: ProbeTrace, kept: str) -> Verdict:
+    """The fail for a network that is kept by another name alone."""
+    return failed(
+        ID,
+        f"In {probe.probe} `{kept}` copies nothing: both names are one network from then on, and every "
+        "update changes it. Keep copy.deepcopy() of it, or load its state_dict() into the other.",
     )
 
 

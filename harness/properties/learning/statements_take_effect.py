@@ -6,6 +6,7 @@ Bug::
         p.grad.clamp(-1.0, 1.0)              # a new tensor that nobody takes; clamp_ was meant
         g = p.grad
         g = g * 0.5                          # the gradient stays as it was
+    no_decay = ["bias", "LayerNorm.weight"]  # and the model calls them norm1 and norm2
     optimizer.zero_grad                      # named, not called
     torch.autocast("cuda")                   # made, not entered
     optimizer.defaults["lr"] *= 0.1          # its groups keep theirs
@@ -32,6 +33,9 @@ Masked by: training that works without what the statement was for. A function th
 not read, nor a cell of a notebook that ends with a value.
 """
 
+import ast
+import re
+
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
@@ -44,6 +48,7 @@ from harness.properties.learning.read_too_late import read_too_late
 from harness.properties.learning.used_up import used_up
 from harness.properties.learning.without_effect import never_the_last, without_effect
 from harness.properties.property import Property
+from harness.syntax import tree_of, walk
 
 ID = "statements-take-effect"
 
@@ -63,6 +68,7 @@ def judge(trace: Trace, _expectations: Expectations) -> Verdict:
     texts = {(probe.program.source, probe.program.calls): probe for probe in reversed(trained)}
     found = next(filter(None, map(_idle, reversed(texts.values()))), None)
     found = found or next(filter(None, map(_lost, trained)), None)
+    found = found or next(filter(None, map(_spares_no_norm, trained)), None)
     if found is not None:
         return failed(ID, found, number("updates", updates))
     return passed(
@@ -81,6 +87,26 @@ def _idle(probe: ProbeTrace) -> str | None:
     if found is None:
         return None
     return f"In {probe.probe} `{found[0]}` does not have the effect that was meant: {found[1]}."
+
+
+def _spares_no_norm(probe: ProbeTrace) -> str | None:
+    """What an answer to "which parameters do not decay" names, where no parameter is called so."""
+    decayed = probe.program.decayed_norms
+    try:
+        tree = tree_of(probe.program.source) if decayed else ast.Module([], [])
+    except SyntaxError:
+        return None
+    lists = (n.elts for n in walk(tree) if isinstance(n, ast.List | ast.Tuple | ast.Set))
+    said = [e.value for elts in lists for e in elts if isinstance(e, ast.Constant)]
+    texts = [one for one in said if isinstance(one, str)]
+    norms = [text for text in texts if re.search("norm|ln|bn", text, re.IGNORECASE)]
+    if not (norms and "bias" in texts) or any(n in name for n in norms for name in decayed):
+        return None
+    return (
+        f"In {probe.probe} no parameter is called `{norms[0]}`, so weight decay acts on {decayed[0]} "
+        f"and on all others that normalise ({count(len(decayed), 'weight')} at least). Ask for the type "
+        "of the layer, or for parameters of one dimension (p.ndim < 2)."
+    )
 
 
 def _lost(probe: ProbeTrace) -> str | None:

@@ -1,5 +1,6 @@
 """What a program of its own world trains: what its optimizers hold, be it called as a model or not."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakSet
@@ -15,6 +16,9 @@ APART = 2.0
 
 SCALES = ("lr_scale", "lr_mult")
 """Keys under which programs keep by what a group's rate is to be multiplied."""
+
+NORM = re.compile(r"own\d+\..*(norm|ln|bn)[\w.]*\.weight$", re.IGNORECASE)
+"""Names of the weights of layers that normalise, in models of the program's own."""
 
 OFTEN = 3
 """So many steps with one rate for all."""
@@ -41,6 +45,11 @@ class OwnOptimizers:
         the program is over.
         """
 
+        self._groups: dict[int, tuple[str, ...]] = {}
+        """Of optimizers that stepped, by their ids: normalising weights that decay, where others do not
+        and none of these.
+        """
+
     def install(self) -> None:
         """Patch the class from which all of them inherit."""
         original = Optimizer.__init__
@@ -57,6 +66,8 @@ class OwnOptimizers:
 
     def at_step(self, optimizer: Optimizer) -> None:
         """An optimizer is about to step."""
+        if id(optimizer) not in self._groups:
+            self._groups[id(optimizer)] = self._decayed(optimizer)
         rates = self._apart.get(id(optimizer))
         if rates is not None:
             rates.steps += 1
@@ -69,6 +80,10 @@ class OwnOptimizers:
         """
         found = ((r.lowest, r.highest) for r in self._apart.values() if r.steps >= OFTEN)
         return next(found, ())
+
+    def decayed_norms(self) -> tuple[str, ...]:
+        """Weights of layers that normalise: all decay, though an optimizer has a group without."""
+        return next(filter(None, self._groups.values()), ())
 
     def met(self) -> None:
         """Name what got a gradient and came with no model that was called: its forward was called by
@@ -86,6 +101,16 @@ class OwnOptimizers:
         """All that they hold."""
         groups = (group for optimizer in self._optimizers for group in optimizer.param_groups)
         return [p for group in groups for p in group["params"]]
+
+    def _decayed(self, optimizer: Optimizer) -> tuple[str, ...]:
+        norms: dict[bool, list[str]] = {True: [], False: []}
+        spared = False
+        for group in optimizer.param_groups:
+            decays = bool(group.get("weight_decay"))
+            spared = spared or (not decays and bool(group["params"]))
+            names = (self._tape.name(p) for p in group["params"] if not is_lazy(p) and p.dim() == 1)
+            norms[decays] += [name for name in names if NORM.search(name)]
+        return tuple(norms[True]) if spared and not norms[False] else ()
 
     def _note_rates(self, optimizer: Optimizer) -> None:
         rates = rates_of(optimizer)

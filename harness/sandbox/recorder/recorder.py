@@ -210,6 +210,7 @@ class Recorder:
             "states_cut": 0 if self.advantages.acts else self.recurrences.windows_cut,
             "rate_as_factor": self.schedulers.rate_as_factor(),
             "rates_made_equal": () if self.schedulers.has_made() else self.owned.made_equal(),
+            "decayed_norms": self.owned.decayed_norms()[:8],
             "unmoved_schedules": self.schedulers.unmoved()[:8],
             "same_orders": self.samplers.in_an_order_of_before(),
             "course": self.schedulers.course(),
