@@ -4,7 +4,8 @@ import functools
 import math
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import permutations
 from typing import Any, ParamSpec, TypeGuard
 
 import torch
@@ -64,6 +65,9 @@ SHAPING = re.compile(
 )
 """Nodes that change a shape and no number."""
 
+AVERAGING = re.compile(rf"Mean|Sum|Div|Mul|{SHAPING.pattern}")
+"""Nodes of means, of weights and of shapes, where they have a gradient for one thing."""
+
 
 class Losses:
     """Remembers means that can carry gradient until a backward takes them, and what gradient arrived at
@@ -108,6 +112,18 @@ class Losses:
         taken, self._weighed = tuple(self._weighed), []
         return taken
 
+    def look(self, roots: Iterable[Tensor]) -> None:
+        """A backward begins at these: look at the squares that the program adds up by itself."""
+        for root in roots:
+            for difference in _squares(root.grad_fn):
+                inner = [before for before, _ in difference.next_functions if before is not None]
+                for target, given in permutations(inner, 2):
+                    self._compare(target, given)
+
+    def _compare(self, target: GraphNode, given: GraphNode) -> None:
+        if _is_bootstrapped(target, given):
+            self.misfed[BOOTSTRAPPED] = None
+
     def _arrive(self, gradient: Tensor, of: int) -> None:
         """Remember what a loss was multiplied by; for losses that are weighed one by one no number."""
         each = gradient[gradient != 0] if gradient.dim() else gradient.reshape(1)
@@ -147,8 +163,8 @@ class Losses:
                 if _is_soft(target) and self.targets is not None:
                     self.targets.append(target.grad_fn)
                 squashing = TAKES_OTHERS.get(name)
-                if squashing is None and _is_bootstrapped(target, given):
-                    self.misfed[BOOTSTRAPPED] = None
+                if squashing is None and isinstance(target, Tensor):
+                    self._compare(target.grad_fn, given.grad_fn)
                 if squashing is None and not self.shapes_are_its_own:
                     said = None
                 elif squashing is None:
@@ -234,15 +250,30 @@ def _is_soft(target: object) -> TypeGuard[Tensor]:
     return isinstance(target, Tensor) and target.requires_grad and _made_by(target) in SQUASHING
 
 
-def _is_bootstrapped(target: object, given: Tensor) -> bool:
+def _is_bootstrapped(target: GraphNode, given: GraphNode) -> bool:
     """Whether a target is a number and, times another, what came out of all that made the other
     argument: ``reward + gamma * q(next_state).max(1).values``.
     """
-    if not isinstance(target, Tensor) or target.grad_fn is None:
+    if target is None:
         return False
-    inner = _alone(_alone(target.grad_fn, "AddBackward0", "SubBackward0"), "MulBackward0")
-    made_of = set() if inner is None else leaves_of(given.grad_fn).keys()
-    return bool(made_of) and made_of <= leaves_of(inner, without=[given.grad_fn]).keys()
+    inner = _alone(_alone(target, "AddBackward0", "SubBackward0"), "MulBackward0")
+    made_of = set() if inner is None else leaves_of(given).keys()
+    return bool(made_of) and made_of <= leaves_of(inner, without=[given]).keys()
+
+
+def _squares(node: GraphNode, deep: int = 8) -> Iterator[GraphNode]:
+    """The differences whose squares a loss adds up: ``(target - v).pow(2).mean() + ...``."""
+    if node is None or not deep:
+        return
+    inner = [before for before, _ in node.next_functions if before is not None]
+    weighs = len(inner) == 1 and AVERAGING.match(node.name())
+    if weighs or node.name() in ("AddBackward0", "SubBackward0"):
+        for term in inner:
+            yield from _squares(term, deep - 1)
+    elif node.name() in ("PowBackward0", "MulBackward0") and len({*inner}) == 1:
+        difference = _behind(inner[0], SHAPING)
+        if difference is not None and difference.name() in ("SubBackward0", "AddBackward0"):
+            yield difference
 
 
 def _alone(node: GraphNode, *kinds: str) -> GraphNode:

@@ -224,6 +224,7 @@ class Recorder:
         self.tape.write(finished.model_copy(update=found), last)
 
     def _looks_at(self, roots: Sequence[Tensor]) -> None:
+        self.losses.look(roots)
         self.advantages.before_backward(roots)
         self.signs.before_backward(roots)
         self.modes.before_backward()

@@ -22,8 +22,8 @@ class Teachers:
         """What made targets since the last backward."""
         self._taught = Counter[int]()
         self._learning: set[int] = set()
-        """Parameters to which a gradient came through targets, and those to which one came otherwise,
-        by their ids.
+        """Parameters to which a gradient came through targets, and those to which one came otherwise
+        since: a teacher may be trained first. By their ids.
         """
 
     def before_backward(
@@ -40,7 +40,7 @@ class Teachers:
         self.targets.clear()
         trained = leaves.keys() & held
         otherwise = trained & {*without(targets)} if targets else trained
-        self._learning |= otherwise
+        self._learning |= otherwise & self._taught.keys()
         self._taught.update(trained - otherwise)
 
     @property
