@@ -66,8 +66,7 @@ class OwnOptimizers:
 
     def at_step(self, optimizer: Optimizer) -> None:
         """An optimizer is about to step."""
-        if id(optimizer) not in self._groups:
-            self._groups[id(optimizer)] = self._decayed(optimizer)
+        self._note_decay(optimizer)
         rates = self._apart.get(id(optimizer))
         if rates is not None:
             rates.steps += 1
@@ -101,6 +100,12 @@ class OwnOptimizers:
         """All that they hold."""
         groups = (group for optimizer in self._optimizers for group in optimizer.param_groups)
         return [p for group in groups for p in group["params"]]
+
+    def _note_decay(self, optimizer: Optimizer) -> None:
+        """Once all that it holds has a name: who is named before its model is called has none."""
+        held = [p for group in optimizer.param_groups for p in group["params"]]
+        if id(optimizer) not in self._groups and all(map(self._tape.knows, held)):
+            self._groups[id(optimizer)] = self._decayed(optimizer)
 
     def _decayed(self, optimizer: Optimizer) -> tuple[str, ...]:
         norms: dict[bool, list[str]] = {True: [], False: []}
