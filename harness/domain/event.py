@@ -488,6 +488,8 @@ class Finished(Record):
     """The lowest and the highest learning rate with which groups were made that always stepped with one,
     without a schedule; nothing where there are none.
     """
+    rates_undone: Counted = 0
+    """How often a rate that a schedule had set was not stepped with, where none ever was."""
     unmoved_schedules: tuple[Said, ...] = Field(default=(), max_length=8)
     """Types of schedules of an optimizer that steps, where a program in its own world moved none."""
     same_orders: Counted = 0

@@ -300,6 +300,9 @@ MANY_PASSES = Probe(
 CLIPS = re.compile(r"clip|max_?norm|clamp\(max=1|\bmin\(1", re.IGNORECASE)
 """How a program shows that it clips."""
 
+SETS_RATES = re.compile(r"\[['\"]lr['\"]\]\s*=[^=]")
+"""How it shows that it sets rates by itself."""
+
 BOUNDS = re.compile(r"limit|threshold|bound|\bcap\b|, 1(\.0)?\)", re.IGNORECASE)
 """What else may mean a bound of gradients."""
 
@@ -313,12 +316,14 @@ FEW_VALUES = 2
 def further_regimes(first: ProbeTrace) -> tuple[Probe, ...]:
     """What else a program is run in, once it was seen as it is: where it clips, gradients far below
     and far above its threshold. Where its loss has a term without a gradient, small gradients tell
-    whether that follows the weights.
+    whether that follows the weights; where it sets rates beside a schedule by plateaus, whether these
+    have any effect.
     """
     text = first.program.source
     clips = thresholds(first) or (CLIPS.search(text) and BY_HAND.search(text))
     others = fitted(first)[1:] if first.updates and clips else ()
-    if not others and len(set(first.program.constant_values)) > FEW_VALUES:
+    two_set_rates = "ReduceLROnPlateau" in text and SETS_RATES.search(text) is not None
+    if not others and (two_set_rates or len(set(first.program.constant_values)) > FEW_VALUES):
         others = (UNEVEN,)
     return tuple(probe_of(regime) for regime in others if regime.injection != Injection())
 

@@ -247,6 +247,8 @@ class Program(Record):
     """The lowest and the highest learning rate with which groups were made that always stepped with one,
     without a schedule; nothing where there are none.
     """
+    rates_undone: int = 0
+    """How often a rate that a schedule had set was not stepped with, where none ever was."""
     unmoved_schedules: tuple[str, ...] = ()
     """Types of schedules of an optimizer that steps, where a program in its own world moved none."""
     same_orders: int = 0

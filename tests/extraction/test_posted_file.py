@@ -215,6 +215,58 @@ def test_a_loop_beside_settings_without_a_place_is_taken_as_it_is_shown():
     assert "def main" not in changed
 
 
+SCRIPTED = """\
+model = make_model()
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(3):
+    for x, y in loader:
+        opt.zero_grad()
+        loss_fn(model(x), y).backward()
+        opt.step()
+"""
+BY_A_FUNCTION = """\
+loader = make_loader(batch_size=256)
+
+for epoch in range(3):
+    for x, y in loader:
+        loss = step_of(x.to(device), y)
+    print(epoch, loss)
+"""
+STEP_OF = """\
+def step_of(x, y):
+    opt.zero_grad()
+    loss_fn(model(x), y).backward()
+    opt.step()
+"""
+
+
+def test_a_loop_whose_steps_went_into_a_function_is_known_by_the_loop_inside_it():
+    posted = 'loader = make_loader(batch_size=32)\ndevice = "cpu"\n' + SCRIPTED
+    answer = f"{fence(STEP_OF, 'python')}\n\nand the loop:\n\n{fence(BY_A_FUNCTION, 'python')}"
+    changed = run_of(answer, posted)
+
+    assert changed.startswith("def step_of(x, y):\n")
+    assert "loader = make_loader(batch_size=256)\ndevice" in changed
+    assert changed.count("for epoch in range(3):") == 1
+
+
+FROZEN = """\
+model.requires_grad_(False)
+words = model.words.weight
+words.requires_grad_(True)
+opt = torch.optim.SGD([words], lr=0.1)
+"""
+
+
+def test_what_is_done_beside_a_setting_stands_with_it_and_a_loop_may_be_shown_as_it_was():
+    loop = SCRIPTED.partition("lr=0.1)\n")[2]
+    answer = f"{fence(FROZEN, 'python')}\n\nThe loop stays:\n\n{fence(loop, 'python')}"
+
+    assert run_of(answer, SCRIPTED) == SCRIPTED.replace(
+        "opt = torch.optim.SGD(model.parameters(), lr=0.1)\n", FROZEN
+    )
+
+
 USES = """\
 opt = Often(torch.optim.SGD(model.parameters(), lr=0.1), 2)
 for x, y in loader:

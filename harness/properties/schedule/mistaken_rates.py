@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from harness.domain.trace import ProbeTrace
 from harness.domain.verdict import Verdict, failed
 from harness.properties.evidence.figures import number, show
+from harness.properties.schedule.set_in_vain import sets_in_vain
 from harness.syntax import tree_of, walk
 
 ID = "scheduler-per-update"
@@ -27,7 +28,7 @@ SHRINKS = frozenset({"loss", "losses", "mse", "mae", "rmse", "perplexity", "ppl"
 
 def mistaken(probe: ProbeTrace) -> Verdict | None:
     """A fail for any of them."""
-    return as_factor(probe) or made_equal(probe) or awaits_the_worse(probe)
+    return as_factor(probe) or made_equal(probe) or sets_in_vain(probe) or awaits_the_worse(probe)
 
 
 def as_factor(probe: ProbeTrace) -> Verdict | None:

@@ -97,6 +97,7 @@ class Recorder:
         """Change the gradients of all that runs from now on."""
         self.tape.injected.injection, self.tape.injected.rank = injection, rank
         self.scalers.divisor = injection.scale_divisor
+        self.schedulers.plateaus = injection != Injection()
 
     def track(self, model: nn.Module, name: str = "model", *, part: bool = False) -> nn.Module:
         """Record the calls of ``model``, the workload's, a part of it or another; returns it."""
@@ -140,6 +141,7 @@ class Recorder:
         self.advantages.at_step(optimizer)
         self.signs.at_step(optimizer)
         self.samplers.at_step()
+        self.schedulers.overwritten.at_step(optimizer)
         self.averages.at_step()
 
     def start(self, notes: tuple[str, ...], source: str = "", calls: tuple[str, ...] = ()) -> None:
@@ -211,6 +213,7 @@ class Recorder:
             "rate_as_factor": self.schedulers.rate_as_factor(),
             "rates_made_equal": () if self.schedulers.has_made() else self.owned.made_equal(),
             "decayed_norms": self.owned.decayed_norms()[:8],
+            "rates_undone": self.schedulers.overwritten.undone(),
             "unmoved_schedules": self.schedulers.unmoved()[:8],
             "same_orders": self.samplers.in_an_order_of_before(),
             "course": self.schedulers.course(),

@@ -13,6 +13,7 @@ from torch.optim import Optimizer, lr_scheduler
 
 from harness.domain.event import ScheduleCourse, SchedulerStep
 from harness.sandbox.batches.callers import FILENAME
+from harness.sandbox.recorder.overwritten import OverwrittenRates, at_a_plateau
 from harness.sandbox.recorder.rates import rates_of
 from harness.sandbox.recorder.tape import Tape
 
@@ -57,6 +58,9 @@ class Schedulers:
         """Those that the program itself made, each with its optimizer."""
         self._functions: list[tuple[list[Any], list[Any]]] = []
         """Functions of the step that ``LambdaLR`` was given, and the rates that it multiplies."""
+        self.overwritten = OverwrittenRates()
+        self.plateaus = False
+        """Whether each metric is to be taken for a plateau."""
         self.whole = False
         """Whether one text is all of the program, so that no file beside it steps a schedule."""
         self._begins = 0
@@ -148,13 +152,17 @@ class Schedulers:
         def step(scheduler: Any, *args: Any, **kwargs: Any) -> Any:
             self._depth += 1
             self._moved = self._moved or not self._begins
-            before = () if args or kwargs else _rates(scheduler)
+            had = _rates(scheduler)
+            before = () if args or kwargs else had
             place = getattr(scheduler, "last_epoch", None)
+            if self.plateaus and self._depth == 1:
+                at_a_plateau(scheduler, _metric(scheduler, args, kwargs))
             try:
                 result = original(scheduler, *args, **kwargs)
             finally:
                 self._depth -= 1
             if self._depth == 0:
+                self.overwritten.after_schedule(getattr(scheduler, "optimizer", None), had)
                 self._follow(scheduler, () if args or kwargs else before)
                 optimizer = getattr(scheduler, "optimizer", None)
                 stepped = SchedulerStep(
