@@ -40,7 +40,11 @@ _CAPITALS = re.compile(
 # WRONG ORDER". Broad words ("complete", "best practices", "solutions") claim no more than that what
 # follows can be used, which is asked of every block.
 _WITHIN = {
-    "wrong": re.compile(r"\bWRONG\b|(?i:\bcommon\b.*\bmistakes?\b)"),
+    "wrong": re.compile(
+        r"\bWRONG\b|(?i:\bcommon\b.*\bmistakes?\b)"
+        r"|\b[Tt]his does(?: not|n't) work(?! (?:with|in|on|for|under|if|when|unless)\b)"
+        r"|\b[Ii]t (?:does(?: not|n't) work any ?more|no longer works)\b"
+    ),
     "right": re.compile(r"^\W*(?:the )?correct\b|^\W*RIGHT\b", re.IGNORECASE),
 }
 _WARNS = re.compile(

@@ -64,6 +64,9 @@ def test_words_and_signs_that_judge_something_else_are_no_marks(code):
         ("**Solution 2: smaller steps**", None),
         ("Two solutions come to mind.", None),
         ("### Error: the encoding has a wrong shape", None),
+        ("Roots at zero. This does not work, as the mask comes too late:", "wrong"),
+        ("Older code has this; it does not work any more:", "wrong"),
+        ("This does not work with several ranks; there, average first:", None),
     ],
 )
 def test_what_stands_above_a_block_marks_it(above, polarity):
