@@ -36,6 +36,7 @@ def proven(program: BlockInContext, ended: Ended) -> Iterator[Finding]:
     yield from _dropped(program, ended)
     yield from _bound_anew(program)
     yield from _same_as_before(program)
+    yield from _flagged(program, ended)
     warned = next((found for text in ended.texts if (found := _BROADCAST.search(text))), None)
     # what we call is handed ours
     lent = ended.calls or lent_names(program) & names_in(program.tree)
@@ -44,6 +45,20 @@ def proven(program: BlockInContext, ended: Ended) -> Iterator[Finding]:
             f"torch warns of a loss over all pairs: {' '.join(warned[0].split())}. Give both the "
             "same shape."
         )
+
+
+def _flagged(program: BlockInContext, ended: Ended) -> Iterator[Finding]:
+    """``model.backbone.requires_grad = False``, where that turned out to be a module."""
+    told = {flag.rpartition(".")[2].partition(" ")[0] for flag in ended.flagged_modules}
+    for node in (n for n in walk(program.tree) if isinstance(n, ast.Assign)):
+        for target in node.targets:
+            set_here = isinstance(target, ast.Attribute) and target.attr in told
+            if set_here and program.is_own(node.lineno):
+                yield Finding(
+                    f"Line {program.place(node.lineno)} sets `{dotted(target)}`: that is an attribute "
+                    "of its own, and freezes or thaws no parameter. Call requires_grad_() on the "
+                    "module, or set requires_grad of each of its parameters."
+                )
 
 
 def _dropped(program: BlockInContext, ended: Ended) -> Iterator[Finding]:

@@ -1,5 +1,7 @@
 """Faults that the text of a block proves by itself, and what torch warns of."""
 
+from typing import Any
+
 import pytest
 
 from harness.checking.proven import proven
@@ -7,11 +9,11 @@ from harness.checking.session import BlockInContext
 from harness.domain.trace import Program
 
 
-def faults(text: str, *texts: str, calls: tuple[str, ...] = ()) -> list[str]:
+def faults(text: str, *texts: str, calls: tuple[str, ...] = (), **seen: Any) -> list[str]:
     block = BlockInContext(text, tuple(range(1, text.count("\n") + 2)), 0)
     ended = Program(
         outcome="returned", exception=None, message=None, line=None, during=None, ours=False,
-        texts=texts, reported_before_backward=None, calls=calls,
+        texts=texts, reported_before_backward=None, calls=calls, **seen,
     )  # fmt: skip
     return [found.sentence for found in proven(block, ended)]
 
@@ -57,6 +59,14 @@ BROADCAST = (
     "Using a target size (torch.Size([8])) that is different to the input size "
     "(torch.Size([8, 1])). This will likely lead to incorrect results."
 )
+
+
+def test_a_flag_that_was_set_on_a_module_freezes_nothing():
+    flags = ("Linear.requires_grad = False",)
+    (said,) = faults("model.head.requires_grad = False", flagged_modules=flags)
+
+    assert "Line 1 sets `model.head.requires_grad`" in said
+    assert faults("weight.requires_grad = False") == []
 
 
 def test_a_loss_over_all_pairs_is_a_fault_where_nothing_was_lent():
