@@ -14,7 +14,10 @@ def another_name(source: str) -> str | None:
     """The first assignment in a loop by which a network that is trained on gets a second name, which
     is read elsewhere; ``None`` where there is none.
     """
-    tree = tree_of(source)
+    try:
+        tree = tree_of(source)
+    except SyntaxError:
+        return None
     for loop in (n for n in walk(tree) if isinstance(n, ast.For | ast.While)):
         for body in _bodies(loop):
             for node in body:

@@ -10,8 +10,8 @@ Signature: the program is run until it has saved its state and gone on a little,
 what it saved. Its weights and a number that its loops count by come back, and its optimizer has no
 memory where one was saved; or its schedule counts from the beginning, or is where it was and the
 rates are not; or its rates are those of the first updates and not those with which the saved run went
-on; or nothing that its optimizer holds gets
-a gradient any more, since the model was made anew.
+on; or nothing that its optimizer holds gets a gradient any more, since the model was made anew; or, by
+its text, the pass that was over when the state was kept is trained once more.
 
 Masked by: runs that are never interrupted. Lawful: weights alone are loaded, to begin another
 training with; an optimizer without a memory, or whose memory the program never saves, as many do; a
@@ -24,6 +24,7 @@ from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence.figures import number, show
 from harness.properties.evidence.takings_up import TakenUp, takes_up
 from harness.properties.property import Property
+from harness.properties.schedule.repeated_passes import repeats_a_pass
 
 ID = "resume-goes-on"
 
@@ -35,14 +36,28 @@ def judge(trace: Trace, _expectations: Expectations) -> Verdict:
     """Each optimizer that a run took up."""
     found = takes_up(trace)
     if found is None:
-        return inconclusive(ID, "No run was seen to take up its weights and its place.")
+        none = inconclusive(ID, "No run was seen to take up its weights and its place.")
+        return repeated(trace) or none
     said = next((verdict for one in found if (verdict := _fault(one)) is not None), None)
+    said = said or repeated(trace)
     unsaved = "; it never saves its optimizer's memory"
     memory = unsaved if found[0].forgot else " and with its optimizer's memory"
     return said or passed(
         ID,
         f"A run that took up what was saved ({found[0].place}) went on at its rates{memory}.",
         number("steps after it", len(found[0].after)),
+    )
+
+
+def repeated(trace: Trace) -> Verdict | None:
+    """A fail for a pass that is trained once more when a run is resumed."""
+    taken = next(filter(None, (repeats_a_pass(p.program.source) for p in trace.everything)), None)
+    if taken is None:
+        return None
+    return failed(
+        ID,
+        f"A run is resumed by `{taken}` with the number of a pass that was over when it was kept: that "
+        "pass is trained once more, and a schedule goes one pass too far. Begin with the next (+ 1).",
     )
 
 
