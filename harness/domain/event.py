@@ -450,6 +450,8 @@ class Finished(Record):
     """
     moved_frozen: tuple[Said, ...] = Field(default=(), max_length=8)
     """Parameters that steps moved after they were frozen, their gradients being tensors of zeros."""
+    half_clipped: Counted = 0
+    """Steps of optimizers that were clipped while scaled, when another one was unscaled."""
     moved_rows: tuple[Said, ...] = Field(default=(), max_length=8)
     """Parameters of which rows moved that had a gradient at backward, and at no step."""
     decayed_norms: tuple[Said, ...] = Field(default=(), max_length=8)

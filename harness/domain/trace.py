@@ -209,6 +209,8 @@ class Program(Record):
     """What was set on modules or parameters and freezes or thaws none."""
     moved_frozen: tuple[str, ...] = ()
     """Parameters that steps moved after they were frozen, their gradients being tensors of zeros."""
+    half_clipped: int = 0
+    """Steps of optimizers that were clipped while scaled, when another one was unscaled."""
     moved_rows: tuple[str, ...] = ()
     """Parameters of which rows moved that had a gradient at backward, and at no step."""
     decayed_norms: tuple[str, ...] = ()

@@ -9,8 +9,9 @@ Bug::
 
 Signature: consumed norm times loss scale is the threshold in every window; or consumed over true
 is one over the scale (unscaled twice). The short last window alone may be at threshold over scale.
-Calling clip first and ``unscale_`` second gives the same number. Or, under a clip, losses keep the
-factor of a scale that the scaler has left.
+Calling clip first and ``unscale_`` second gives the same number. Or of two optimizers that are
+clipped one was unscaled. Or, under a clip, losses keep the factor of a scale that the scaler has
+left.
 
 Masked by: Adam, which hides the size; a scaler that is disabled because there is no GPU.
 """
@@ -36,6 +37,8 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """Under a loss scale, compare consumed norms with threshold over scale and with true norm over
     scale.
     """
+    if (half := half_unscaled(trace)) is not None:
+        return half
     account = transported(trace, expectations)
     scaled = [r for r in account.readings if r.update.loss_scale > 1.0] if account else []
     if account is None or not scaled:
@@ -57,6 +60,21 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         or stale_scale(scaled)
         or in_order(account, scaled, bounds)
     )
+
+
+def half_unscaled(trace: Trace) -> Verdict | None:
+    """A fail for a clip over the parameters of several optimizers, of which one was not unscaled."""
+    for probe in trace.everything:
+        times = probe.program.half_clipped
+        if times:
+            return failed(
+                ID,
+                f"In {probe.probe} gradients of one optimizer were unscaled before they were clipped, "
+                f"and those of another one were clipped with the loss scale ({count(times, 'time')}): "
+                "nearly nothing is left of them. Call scaler.unscale_() for each optimizer first.",
+                number("steps of what was clipped while scaled", times, probe.probe),
+            )
+    return None
 
 
 def without_scaler(trace: Trace, expectations: Expectations) -> Verdict:

@@ -25,9 +25,10 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
 class Clips:
     """Replaces the functions where programs look them up."""
 
-    def __init__(self, tape: Tape) -> None:
-        """Write to ``tape``."""
+    def __init__(self, tape: Tape, clipped: Callable[[Iterable[Tensor]], None]) -> None:
+        """Write to ``tape``. ``clipped`` is told of which parameters a clip took the gradients."""
         self._tape = tape
+        self._clipped = clipped
         self._inside = False
 
     def install(self) -> None:
@@ -64,6 +65,8 @@ class Clips:
         self, name: str, items: list[Tensor], arguments: dict[str, Any], result: object
     ) -> None:
         threshold = arguments.get("max_norm", arguments.get("clip_value"))
+        if threshold is not None:
+            self._clipped(items)
         with_gradient = [
             t for t in items if name == "get_total_norm" or getattr(t, "grad", None) is not None
         ]

@@ -83,7 +83,7 @@ class Recorder:
         self.advantages.install()
         backwards.install()
         self.functions.install()
-        Clips(self.tape).install()
+        Clips(self.tape, self.scalers.clipped).install()
         self.schedulers.install()
         self.states.install()
         self.averages.install()
@@ -203,6 +203,7 @@ class Recorder:
             "critics_misled": self.advantages.consumed,
             "flagged_modules": self.forwards.flagged(),
             "moved_frozen": self.steps.moved_frozen()[:8],
+            "half_clipped": self.scalers.half_clipped,
             "moved_rows": self.rows.moved()[:8],
             "averaged_with_themselves": self.averages.with_themselves,
             "restored_themselves": self.states.kept,

@@ -2,10 +2,11 @@
 
 import functools
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 import torch
+from torch import Tensor
 
 from harness.domain.event import ScalerCall
 from harness.sandbox.recorder.tape import Tape, tensors_in
@@ -31,6 +32,12 @@ class Scalers:
         """The nodes of autograd's graph that enabled scalers made of losses lately."""
         self.stepping = False
         """Whether an enabled scaler takes the scale out and steps now."""
+        self._unscaled: set[int] = set()
+        """Identities of parameters whose optimizers were unscaled in this window."""
+        self._too_soon: set[int] = set()
+        """Identities of others whose gradients were clipped since."""
+        self.half_clipped = 0
+        """Steps of optimizers that were clipped while scaled, when another one was unscaled."""
 
     def install(self) -> None:
         """Patch the one class from which every scaler inherits."""
@@ -57,6 +64,24 @@ class Scalers:
         """Scale of the enabled scaler that last scaled a loss."""
         return self._scale
 
+    def clipped(self, parameters: Iterable[Tensor]) -> None:
+        """A clip took the gradients of these."""
+        if self._unscaled and self._scale is not None and self._scale > 1.0:
+            taken = {id(p) for p in parameters if p.grad is not None}
+            self._too_soon |= taken - self._unscaled
+
+    def _follow(self, scaler: torch.amp.GradScaler, method: str, optimizer: Any) -> None:
+        """Which gradients are without the scale now, and which were clipped with it."""
+        groups = getattr(optimizer, "param_groups", ())
+        held = {id(p) for group in groups for p in group["params"]}
+        if method == "update":
+            self._unscaled.clear()
+            self._too_soon.clear()
+        elif method == "unscale_" and scaler.is_enabled():
+            self._unscaled |= held
+        elif method == "step" and scaler.is_enabled():
+            self.half_clipped += bool(held & self._too_soon)
+
     def _recorded(
         self, method: Literal["scale", "unscale_", "step", "update"], original: Callable[..., Any]
     ) -> Callable[..., Any]:
@@ -73,6 +98,7 @@ class Scalers:
                 result = original(scaler, *args, **kwargs)
                 if method == "scale" and scaler.is_enabled():
                     self.scaled.extend(t.grad_fn for t in tensors_in(result))
+                self._follow(scaler, method, next(iter((*args, *kwargs.values())), None))
             except (RuntimeError, AssertionError, ValueError) as error:
                 if method != "scale":
                     raised = str(error)[:500] or type(error).__name__
