@@ -78,7 +78,7 @@ import torch
 first = next(m for m in model.modules() if isinstance(m, torch.nn.Linear))
 first.requires_grad_(False)
 {made}
-late = 500
+late = 500 + len(train_loader)
 for step, (x, y) in enumerate(train_loader):
     if step == late:
         first.requires_grad_({flag})
@@ -106,12 +106,13 @@ def test_of_layers_that_would_be_thawed_after_all_that_ran_nothing_is_told(
     assert all(b.waits for p in found.trace.probes for b in p.program.unentered or ())
 
 
+@pytest.mark.parametrize("written", [("== late", "== 500"), ("500 + len(train_loader)", "500")])
 @pytest.mark.parametrize(("made", "outcome"), [(HELD, "pass"), (LEFT_OUT, "fail")])
 def test_a_step_that_is_written_where_layers_are_thawed_comes_soon(
-    court: Court, made: str, outcome: str
+    court: Court, made: str, outcome: str, written: tuple[str, str]
 ) -> None:
-    """``step == 500`` is ``step == 4`` here, and what an optimizer left out shows."""
-    loop = LATER.format(made=made, flag=True).replace("== late", "== 500")
+    """``step == 500`` is ``step == 4`` here, by whatever name, and what an optimizer left out shows."""
+    loop = LATER.format(made=made, flag=True).replace(*written)
     found = court.judged(SCENARIOS["clip-after-step"], loop)
 
     (learns,) = [v for v in found.verdicts if v.property == "every-parameter-learns"]
