@@ -48,6 +48,8 @@ def _is_read_outside(node: ast.stmt, body: list[ast.stmt], tree: ast.AST) -> boo
     if not isinstance(node, ast.Assign):
         return False
     kept, network = dotted(node.targets[0]), dotted(node.value)
+    if any(isinstance(n, ast.Break | ast.Return) for n in body):
+        return False  # nothing is trained after it
     here = {id(n) for statement in body for n in walk(statement)}
     read = any(
         dotted(n) == kept and isinstance(n.ctx, ast.Load) and id(n) not in here

@@ -38,7 +38,7 @@ def _bound_late(tree: ast.AST) -> tuple[str, str] | None:
     """Hooks of a loop that read what the loop binds: by the time of backward that is the last one's."""
     for loop in (n for n in walk(tree) if isinstance(n, ast.For)):
         hooks = list(_hooks(loop))
-        if not hooks or any(_ends_with(call, ".backward") for call in _calls(loop)):
+        if not hooks or any(_ends_with(call, ".backward", ".remove") for call in _calls(loop)):
             continue
         changing = _changing(loop)
         for call, function in hooks:
@@ -98,7 +98,8 @@ def _draws_anew(tree: ast.AST, source: str) -> tuple[str, str] | None:
         given = call.args[0] if _ends_with(call, ".step") and call.args else None
         closure = functions.get(given.id) if isinstance(given, ast.Name) else None
         for drawn in _calls(closure) if closure is not None else ():
-            if dotted(drawn.func).rpartition(".")[2] in DRAWS:
+            of_a_model = ".parameters(" in ast.unparse(drawn)  # to ask where it lies
+            if dotted(drawn.func).rpartition(".")[2] in DRAWS and not of_a_model:
                 return ast.unparse(drawn), _DRAWN
     return None
 

@@ -97,10 +97,10 @@ def _spares_no_norm(probe: ProbeTrace) -> str | None:
     except SyntaxError:
         return None
     lists = (n.elts for n in walk(tree) if isinstance(n, ast.List | ast.Tuple | ast.Set))
-    said = [e.value for elts in lists for e in elts if isinstance(e, ast.Constant)]
-    texts = [one for one in said if isinstance(one, str)]
+    said = [[e.value for e in elts if isinstance(e, ast.Constant)] for elts in lists]
+    texts = [one for some in said if "bias" in some for one in some if isinstance(one, str)]
     norms = [text for text in texts if re.search("norm|ln|bn", text, re.IGNORECASE)]
-    if not (norms and "bias" in texts) or any(n in name for n in norms for name in decayed):
+    if not norms or any(n in name for n in norms for name in decayed):
         return None
     return (
         f"In {probe.probe} no parameter is called `{norms[0]}`, so weight decay acts on {decayed[0]} "

@@ -18,10 +18,21 @@ def repeats_a_pass(source: str) -> str | None:
         return None
     for loop in (n for n in walk(tree) if isinstance(n, ast.For)):
         begins = _begins_with(loop)
+        if begins in (moved := _moved_on(tree)) or dotted(loop.target) in moved:
+            continue
         for key, taken in _taken_up(begins, tree) if begins else ():
             if _keeps_its_number(loop, key, tree):
                 return taken
     return None
+
+
+def _moved_on(tree: ast.Module) -> set[str]:
+    """Names that are added to somewhere: ``start += 1``, ``start = start + 1``."""
+    added = {dotted(n.target) for n in walk(tree) if isinstance(n, ast.AugAssign)}
+    for node in (n for n in walk(tree) if isinstance(n, ast.Assign)):
+        read = {dotted(n) for n in walk(node.value)}
+        added |= {dotted(target) for target in node.targets} & read
+    return added
 
 
 def _begins_with(loop: ast.For) -> str:

@@ -1,0 +1,67 @@
+"""Faults that a program's text shows, beside what looks like them and is none."""
+
+import pytest
+
+from harness.properties.learning.aliases import another_name
+from harness.properties.learning.called_later import called_later
+from harness.properties.schedule.repeated_passes import repeats_a_pass
+
+RESUMED = """
+kept = torch.load("state.pt")
+first = kept["done"]
+{more}
+for epoch in range(first, 6):
+    for x, y in loader:
+        criterion(model(x), y).backward()
+    torch.save({{"done": epoch}}, "state.pt")
+"""
+
+CLOSURE = """
+optimizer = torch.optim.LBFGS(model.parameters())
+
+def closure():
+    {first}
+    return criterion(model(x), y)
+
+optimizer.step(closure)
+"""
+
+HOOKS = """
+for name, layer in model.named_modules():
+    handle = layer.register_forward_hook(lambda layer, given, found: kept(name, found))
+    {more}
+"""
+
+KEPT = """
+for epoch in range(9):
+    model.train()
+    if better:
+        best_model = model
+        {more}
+best_model(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "is_one"), [("", True), ("first += 1", False), ("first = first + 1", False)]
+)
+def test_a_pass_is_repeated_only_where_nobody_adds_to_its_number(more, is_one):
+    assert (repeats_a_pass(RESUMED.format(more=more)) is not None) == is_one
+
+
+@pytest.mark.parametrize(
+    ("first", "is_one"),
+    [("x, y = next(batches)", True), ("device = next(model.parameters()).device", False)],
+)
+def test_a_closure_that_asks_where_its_model_lies_draws_no_rows(first, is_one):
+    assert (called_later(CLOSURE.format(first=first)) is not None) == is_one
+
+
+@pytest.mark.parametrize(("more", "is_one"), [("pass", True), ("handle.remove()", False)])
+def test_a_hook_that_is_taken_away_in_its_turn_reads_that_turns_name(more, is_one):
+    assert (called_later(HOOKS.format(more=more)) is not None) == is_one
+
+
+@pytest.mark.parametrize(("more", "is_one"), [("pass", True), ("break", False)])
+def test_another_name_is_enough_where_training_ends(more, is_one):
+    assert (another_name(KEPT.format(more=more)) is not None) == is_one
