@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -77,6 +78,15 @@ def harness(where: subprocess.Popen[str], *arguments: object, cwd: Path = ROOT) 
     )
 
 
+def the_rest(running: subprocess.Popen[str]) -> tuple[str, str]:
+    """What it prints after lines that were read: `communicate` loses what was read ahead."""
+    with ThreadPoolExecutor(1) as beside:
+        said = beside.submit(running.stderr.read)
+        rest = running.stdout.read()
+        running.wait()
+        return rest, said.result()
+
+
 def told(lines: str) -> dict[str, str]:
     """What is said about each answer, but for its times."""
     found = [untimed(json.loads(line)) for line in lines.splitlines()]
@@ -136,7 +146,7 @@ def test_a_node_that_dies_in_mid_run_loses_nothing(tmp_path):
         assert eventually(lambda: at_work(nodes))
         nodes.stdin.write(f"{at_work(nodes)[0]}\n")
         nodes.stdin.flush()
-        rest, said = running.communicate()
+        rest, said = the_rest(running)
 
     there = told(first + rest)
     assert "others do its work" in said
@@ -154,7 +164,7 @@ def test_a_grader_that_is_killed_loses_nothing_and_leaves_nothing(tmp_path):
         (grader,) = at_work(nodes)
         its_own = descendants(grader)
         os.kill(grader, signal.SIGKILL)
-        rest, said = running.communicate()
+        rest, said = the_rest(running)
 
     assert "others do its work" in said
     assert told(first + rest) == told(locally("grade", "--json", *files))
