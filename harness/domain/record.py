@@ -5,8 +5,18 @@ import inspect
 import textwrap
 from functools import cache
 from itertools import pairwise
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+Said = Annotated[str, StringConstraints(max_length=4_000)]
+"""A text that may be told: the recorder cuts what a program says long before."""
+
+Counted = Annotated[int, Field(ge=0, lt=1 << 53)]
+"""How often, or which: whatever is computed from it still has digits that can be written."""
+
+Whole = Annotated[int, Field(gt=-(1 << 53), lt=1 << 53)]
+"""A number that the program chose."""
 
 
 class Record(BaseModel):

@@ -11,9 +11,9 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from harness.domain.branch import Unentered
-from harness.domain.event import ScheduleCourse, TestEnded, UnheldParameter
+from harness.domain.event import TestEnded
+from harness.domain.facts_of_run import FactsOfRun
 from harness.domain.record import Record
-from harness.domain.resumption import Resumption
 from harness.domain.update import Match, MicroBatch, ParameterMatch, Unfollowed, Update
 from harness.domain.wishes import Wishes
 
@@ -152,8 +152,8 @@ class SegmentSeen(Record):
     """Batches that a loader handed out."""
 
 
-class Program(Record):
-    """How the program ended, and what it printed."""
+class Program(FactsOfRun):
+    """How the program ended, what it printed, and what was found of the whole of it."""
 
     outcome: Literal["returned", "raised", "exited", "unbound", "not-completed"]
     """``not-completed``: it was killed, ran out of time, or its recording is incomplete."""
@@ -179,94 +179,8 @@ class Program(Record):
     """What its free names were taken to mean, and what was mapped or replaced."""
     calls: tuple[str, ...] = ()
     """What was called once its top level had run."""
-    untrue: str | None = None
-    """Which model's gradients are not the derivatives of its outputs, so that gradients of this run
-    are not those of a loss; ``None`` where nothing suggests that.
-    """
     unentered: tuple[Unentered, ...] | None = None
     """Branches that touch training and were not entered; ``None`` where that is not known."""
-    unheld: tuple[UnheldParameter, ...] = ()
-    """Parameters that nobody trains though they get gradients."""
-    piled_up: int = 0
-    """Evaluations of a closure, within a step, on top of the gradients of the one before."""
-    grouped: bool = True
-    """Whether it wanted a group of processes, as far as that is known."""
-    accumulates_over: int | None = None
-    """How many micro-batches an update gathers, as far as the program names such a number."""
-    counted_twice: int = 0
-    """Steps that consumed a gradient which one loss had given twice."""
-    unscaled: int = 0
-    """Steps by a GradScaler that consumed the gradient of a loss without its scale."""
-    constant_terms: int = 0
-    """Losses that went backward with a term that hangs on gradients without a graph."""
-    constant_values: tuple[float, ...] = ()
-    """What terms without a gradient added up to in the first losses that had any."""
-    misfed: tuple[str, ...] = ()
-    """Losses that were given what they do not take: ``cross_entropy of what softmax returned``."""
-    critics_misled: int = 0
-    """Steps that trained a critic by the loss of a policy, through an advantage; counted up to 3."""
-    flagged_modules: tuple[str, ...] = ()
-    """What was set on modules or parameters and freezes or thaws none."""
-    moved_frozen: tuple[str, ...] = ()
-    """Parameters that steps moved after they were frozen, their gradients being tensors of zeros."""
-    half_clipped: int = 0
-    """Steps of optimizers that were clipped while scaled, when another one was unscaled."""
-    moved_rows: tuple[str, ...] = ()
-    """Parameters of which rows moved that had a gradient at backward, and at no step."""
-    decayed_norms: tuple[str, ...] = ()
-    """Weights of layers that normalise, all of which decay though a group is spared that."""
-    averaged_with_themselves: int = 0
-    """How often a parameter was averaged with itself: the average shares its memory with it."""
-    restored_themselves: int = 0
-    """How often, after an update, a kept state was put back onto itself: it was no copy."""
-    states_of_others: int = 0
-    """How many models loaded a state of whose names they have none (``strict=False``)."""
-    averages_made_again: int = 0
-    """How often an average of weights was made before a step had changed them, if that is the rule."""
-    average_of_newest: float | None = None
-    """The part of the newest weights in averages that are nearly copies of them, where all are."""
-    back_in_training: tuple[str, ...] = ()
-    """Types of parts that were put into evaluation, and back into training with the whole before they
-    were called.
-    """
-    noisy_targets: tuple[str, ...] = ()
-    """Types of frozen networks that were called without gradients in training mode, for one loss after
-    the other, and drop activations.
-    """
-    zero_factors: tuple[str, ...] = ()
-    """Matrices that are zero in every number and got gradients of zeros, in each of many steps."""
-    stale_statistics: tuple[str, ...] = ()
-    """Types of averages of weights that were asked with batch norm's statistics of other weights."""
-    states_cut: int = 0
-    """Windows of several time steps in each of which a recurrent layer was given its own state without
-    a graph; 0 where it was ever given one with a graph.
-    """
-    rate_as_factor: float | None = None
-    """The highest number that the function of a ``LambdaLR`` returns, where that is the very rate which
-    it is multiplied with.
-    """
-    rates_made_equal: tuple[float, ...] = ()
-    """The lowest and the highest learning rate with which groups were made that always stepped with one,
-    without a schedule; nothing where there are none.
-    """
-    rates_undone: int = 0
-    """How often a rate that a schedule had set was not stepped with, where none ever was."""
-    unmoved_schedules: tuple[str, ...] = ()
-    """Types of schedules of an optimizer that steps, where a program in its own world moved none."""
-    same_orders: int = 0
-    """Passes of training whose DistributedSampler shuffled as in one before."""
-    function_ends_after: int | None = None
-    """Steps after which the function of its one ``LambdaLR`` has come down to its end, about."""
-    course: ScheduleCourse | None = None
-    """How its one schedule goes on, where the number of its passes is known."""
-    divided_twice: int = 1
-    """By what most losses were divided two times in a row; 1 where none was."""
-    ranks: int | None = None
-    """How many ranks it starts or waits for, where it says that itself."""
-    options: tuple[str, ...] = ()
-    """Options of its command line that manage gradients and were off, turned on."""
-    resumption: Resumption | None = None
-    """What it took up of what it had saved, where it was run twice for it."""
 
     @property
     def as_run(self) -> str:

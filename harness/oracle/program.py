@@ -18,6 +18,7 @@ from harness.domain.event import (
     Printed,
     Start,
 )
+from harness.domain.facts_of_run import FactsOfRun
 from harness.domain.recording import Recording
 from harness.domain.trace import Program, SegmentSeen
 from harness.oracle.facts import Array, RankRun
@@ -25,7 +26,7 @@ from harness.oracle.facts import Array, RankRun
 ORDER = ("not-completed", "unbound", "raised", "exited", "returned")
 """Outcomes of ranks; of several the one that comes first here is reported."""
 
-SAID_ALIKE = (Finished.model_fields.keys() & Program.model_fields.keys()) - {"unentered"}
+SAID_ALIKE = (*FactsOfRun.model_fields, "outcome", "exception", "message", "line", "during")
 """What the end of a recording says and a trace repeats."""
 
 

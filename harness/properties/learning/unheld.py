@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from itertools import chain, pairwise
 
-from harness.domain.event import UnheldParameter
+from harness.domain.facts_of_run import UnheldParameter
 from harness.domain.own import SHORTER
 from harness.domain.regimes import REGIMES
 from harness.domain.trace import ProbeTrace, Trace

@@ -5,7 +5,7 @@ they go on is known, and how often the program goes through its data.
 import ast
 from typing import NamedTuple
 
-from harness.domain.event import ScheduleCourse
+from harness.domain.facts_of_run import ScheduleCourse
 from harness.domain.trace import ProbeTrace
 from harness.domain.verdict import Verdict, failed
 from harness.properties.evidence.figures import count, number

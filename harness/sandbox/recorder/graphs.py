@@ -14,7 +14,7 @@ from torch.optim import Optimizer
 from torch.utils import checkpoint
 from torch.utils.weak import TensorWeakRef
 
-from harness.domain.event import UnheldParameter, UnheldWhy
+from harness.domain.facts_of_run import UnheldParameter, UnheldWhy
 from harness.sandbox.recorder import prototypes
 from harness.sandbox.recorder.constants import Constants, sums
 from harness.sandbox.recorder.draws import Draws

@@ -11,7 +11,8 @@ from typing import Any
 
 from torch.optim import Optimizer, lr_scheduler
 
-from harness.domain.event import ScheduleCourse, SchedulerStep
+from harness.domain.event import SchedulerStep
+from harness.domain.facts_of_run import ScheduleCourse
 from harness.sandbox.batches.callers import FILENAME
 from harness.sandbox.recorder.overwritten import OverwrittenRates, at_a_plateau
 from harness.sandbox.recorder.rates import rates_of
