@@ -2,6 +2,7 @@
 
 import pytest
 
+from harness.properties.accumulation.undivided_part import undivided_part
 from harness.properties.learning.aliases import another_name
 from harness.properties.learning.called_later import called_later
 from harness.properties.schedule.repeated_passes import repeats_a_pass
@@ -40,6 +41,33 @@ for epoch in range(9):
         {more}
 best_model(x)
 """
+
+PENALTY = """
+for step, (x, y) in enumerate(loader):
+    penalty = {penalty}
+    loss = criterion(model(x), y) / every + penalty
+    {more}
+    loss.backward()
+    if step % every == 0:
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("penalty", "more", "is_one"),
+    [
+        ("0.1 * size_of(model)", "pass", True),
+        ("rate * size_of(model) / every", "pass", False),
+        ("rate * size_of(model)", "rate = 0.1 / every", False),
+        ("0.1 * size_of(model)", "loss = loss / every", False),
+    ],
+)
+def test_a_part_arrives_as_often_as_micro_batches_unless_their_number_is_in_it(
+    penalty, more, is_one
+):
+    found = undivided_part(PENALTY.format(penalty=penalty, more=more))
+
+    assert (found is not None) == is_one
 
 
 @pytest.mark.parametrize(

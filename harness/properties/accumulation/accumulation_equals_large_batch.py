@@ -28,6 +28,7 @@ from harness.domain.trace import MicroBatch, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.accumulation.divisors import own_size
 from harness.properties.accumulation.growing_counts import divided_by_all_so_far
+from harness.properties.accumulation.undivided_part import undivided_part
 from harness.properties.accumulation.wrong_rests import why, wrong_rest
 from harness.properties.evidence import preconditions
 from harness.properties.evidence.coefficients import even, shares, wiped
@@ -70,6 +71,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     of_own_loss = own_size(gathered) if seen.objective == "as-computed" else None
     return (
         divided_twice(trace, gathered)
+        or divided_in_part(gathered)
         or of_own_loss
         or divided_by_all_so_far(gathered)
         or padding_trained(gathered)
@@ -99,6 +101,21 @@ def divided_twice(trace: Trace, gathered: list[WindowReading]) -> Verdict | None
                 number("divisor", size, first.where),
             )
     return None
+
+
+def divided_in_part(gathered: list[WindowReading]) -> Verdict | None:
+    """A fail when one part of a loss is divided by the window's micro-batches, and another is not."""
+    first = gathered[0]
+    found = undivided_part(first.window.probe.program.source)
+    size = first.update.window_size
+    if found is None or (found.by.isdigit() and found.by != str(size)):
+        return None
+    return failed(
+        ID,
+        f"In {first.where} the rest of the loss is divided by `{found.by}`, and `{found.part}` is "
+        f"not: it arrives {count(size, 'time')} in an update, and the rest once. Divide the whole sum.",
+        number("micro-batches in the window", size, first.where),
+    )
 
 
 def padding_trained(gathered: list[WindowReading]) -> Verdict | None:
