@@ -214,6 +214,7 @@ FAILS = {
     "a-division-by-another-count-than-that-of-the-step": "one-update-per-window",
     "means-of-its-own-that-a-trainer-adds-up": "accumulation-equals-large-batch",
     "sums-divided-by-the-tokens-of-each-batch-alone": "accumulation-equals-large-batch",
+    "an-average-whose-digits-are-too-few": "training-mode-kept",
     "a-penalty-that-each-micro-batch-adds-whole": "accumulation-equals-large-batch",
     "a-half-whose-loss-scale-is-in-the-norm-of-both": "unscaled-norm",
     "a-flag-that-was-set-on-a-module-freezes-nothing": "every-parameter-learns",

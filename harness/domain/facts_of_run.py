@@ -114,6 +114,8 @@ class FactsOfRun(Record):
     """How many models loaded a state of whose names they have none (``strict=False``)."""
     averages_made_again: Counted = 0
     """How often an average of weights was made before a step had changed them, if that is the rule."""
+    averages_rounded_away: Counted = 0
+    """How often a tensor of a half type took a smaller part of the weights than its digits can hold."""
     average_of_newest: float | None = None
     """The part of the newest weights in averages that are nearly copies of them, where all are."""
     back_in_training: tuple[Said, ...] = Field(default=(), max_length=8)

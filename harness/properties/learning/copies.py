@@ -19,6 +19,7 @@ def is_no_copy(probe: ProbeTrace) -> Verdict | None:
         was_anothers: program.states_of_others > 0,
         follows_at_once: program.average_of_newest is not None,
         follows_micro_batches: program.averages_made_again > 0,
+        stands_still: program.averages_rounded_away > 0,
         has_stale_statistics: bool(program.stale_statistics),
     }
     kept = another_name(probe.program.source) if probe.updates else None
@@ -99,6 +100,18 @@ def follows_micro_batches(probe: ProbeTrace) -> Verdict:
         "changed these: with each micro-batch, so that the average forgets as much faster as a window "
         "has micro-batches. Make it after the optimizer's step.",
         number("averages of weights that had not changed", times, probe.probe),
+    )
+
+
+def stands_still(probe: ProbeTrace) -> Verdict:
+    """The fail for an average that is kept in half precision, and rounds away what it is given."""
+    times = probe.program.averages_rounded_away
+    return failed(
+        ID,
+        f"In {probe.probe} an average of the weights is kept in half precision, and it was given "
+        f"{count(times, 'time')} a part of the new weights that is smaller than its last digit: rounded, "
+        "it stays where it is. Keep the average in float32.",
+        number("parts that were rounded away", times, probe.probe),
     )
 
 

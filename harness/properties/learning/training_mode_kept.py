@@ -14,7 +14,8 @@ in evaluation mode, in a model whose layers work differently there; or an update
 weights that were put in for an evaluation; or parameters are averaged with tensors that lie where they
 lie, or put back to what was kept of them without a copy, or a state is loaded of whose names they have
 none; or an average takes nine parts in ten or more from the weights as they are, each time, or is
-evaluated with batch norm's statistics of other weights; or a part that nothing trains, or batch norm, is
+evaluated with batch norm's statistics of other weights, or is kept in half precision and rounds
+away what it is given; or a part that nothing trains, or batch norm, is
 put into evaluation and back into training with the whole, before it is ever called; or what is wholly
 frozen is put back so by itself.
 

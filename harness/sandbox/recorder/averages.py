@@ -36,6 +36,9 @@ OFTEN = 3
 AS_OFTEN = 0.8
 """Of windows of two micro-batches every second average is made again, but for a short end."""
 
+HALVES = (torch.bfloat16, torch.float16)
+"""Types with 8 and 11 binary digits."""
+
 
 class WeightAverages:
     """Wraps ``lerp_``, ``copy_``, and ``add_`` after ``mul_``, of tensors."""
@@ -48,6 +51,8 @@ class WeightAverages:
         self._writing = False
         self.with_themselves = 0
         """How often parameters were averaged with themselves: what was kept is their own memory."""
+        self.rounded_away = 0
+        """How often an average in half precision took a smaller part of the weights than it can hold."""
         self._steps = 0
         self._made = dict[int, int]()
         """How many steps had been made when an average was last made, by its memory."""
@@ -112,12 +117,22 @@ class WeightAverages:
         where = tensor.data_ptr()
         if not isinstance(other, Tensor) or where == 0:
             return
+        if isinstance(weight, float) and self._rounds_away(tensor, weight):
+            self.rounded_away += 1
         if other.data_ptr() == where:
             self.with_themselves += self._tape.has_at(where)
         elif isinstance(weight, float) and self._tape.has_at(other.data_ptr()):
             self._note(where)
             if weight > MOST:
                 self._shares.setdefault(where, []).append(weight)
+
+    def _rounds_away(self, average: Tensor, weight: float) -> bool:
+        """Whether its dtype has too few digits for what is added: half of the distance between two
+        numbers of it is more.
+        """
+        if average.dtype not in HALVES or not 0.0 < weight < torch.finfo(average.dtype).eps / 2:
+            return False
+        return next(self._tape.trained_like(average), None) is not None
 
     def _copy(self, tensor: Tensor, value: object, *_: object, **__: object) -> None:
         if self._writing or not isinstance(value, Tensor) or self._tape.large:

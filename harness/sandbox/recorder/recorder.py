@@ -222,6 +222,7 @@ class Recorder:
             "back_in_training": self.modes.undone()[:8],
             "noisy_targets": self.modes.noisy()[:8],
             "average_of_newest": self.averages.share_of_newest(),
+            "averages_rounded_away": self.averages.rounded_away,
             "averages_made_again": self.averages.made_again(),
             **seen,
         }
