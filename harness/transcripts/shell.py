@@ -49,7 +49,8 @@ from harness.transcripts.unfollowed import (
 )
 
 _BEFORE_A_PROGRAM = re.compile(
-    r"\w+=.*|sudo|time|timeout|nohup|command|env|exec|setsid|busybox|nice|then|do|else|\{|!|-\w"
+    r"\w+=.*|sudo|time|timeout|nohup|command|env|exec|setsid|busybox|nice|stdbuf|then|do|else|\{|!"
+    r"|-\w|-o\w+|--[\w-]+(=.*)?|[\d.]+[smhd]?"
 )
 _IN_PLACE = re.compile(r"-\w*i|--in-place")
 _EXTENDED = re.compile(r"-[a-zA-Z]*[Er]|--regexp-extended")
@@ -59,7 +60,7 @@ _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _PLAIN = re.compile(r"[^$`]{1,200}")
 _SCRATCH = "/mktemp"  # whatever its name is, nothing else lies there
 _INSTALLED = re.compile(r"/(usr|bin|sbin|opt)/.*|.*\bv?env/.*|.*\.venv/.*|~/.*")
-_TAKE_A_VALUE = ("timeout", "-u", "-g", "-n")
+_TAKE_A_VALUE = ("-u", "-g", "-n", "-s", "-k")
 _OTHER_SUFFIX = re.compile(r"\.(?!py\b)\w+$")
 _LONGEST_PATH = 4096  # bytes, on Linux; a folder that is deeper was made to keep us busy
 _HARMLESS = """[ [[ : accelerate basename bat black cat cd chmod cmp cut diff dirname dos2unix echo

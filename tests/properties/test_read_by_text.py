@@ -5,6 +5,7 @@ import pytest
 from harness.properties.accumulation.undivided_part import undivided_part
 from harness.properties.learning.aliases import another_name
 from harness.properties.learning.called_later import called_later
+from harness.properties.schedule.forgotten_states import forgotten_state
 from harness.properties.schedule.repeated_passes import repeats_a_pass
 
 RESUMED = """
@@ -41,6 +42,36 @@ for epoch in range(9):
         {more}
 best_model(x)
 """
+
+KEPT_STATES = """
+for x, y in loader:
+    criterion(model(x), y).backward()
+    optimizer.step()
+    average.update(model)
+torch.save({{
+    "model": model.state_dict(), "opt": optimizer.state_dict(), "average": average.state_dict(),
+}}, "last.pt")
+found = torch.load("last.pt")
+model.load_state_dict(found["model"])
+{more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "is_one"),
+    [
+        ("optimizer.load_state_dict(found['opt'])", True),
+        ("pass", False),  # weights alone, to begin another training with
+        (
+            "optimizer.load_state_dict(found['opt']); average.load_state_dict(found['average'])",
+            False,
+        ),
+        ("optimizer.load_state_dict(found['opt']); average.shadow = found['average']", False),
+    ],
+)
+def test_a_state_is_forgotten_where_its_model_and_its_optimizer_are_taken_up(more, is_one):
+    assert (forgotten_state(KEPT_STATES.format(more=more)) is not None) == is_one
+
 
 PENALTY = """
 for step, (x, y) in enumerate(loader):

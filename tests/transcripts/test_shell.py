@@ -247,6 +247,7 @@ def test_what_a_command_may_have_changed_is_unknown(command):
         "sed -i 's/1.0/9/' *.py",
         "sed 's/1.0/9/' a.py > b.py && mv b.py a.py",
         "timeout 60 sed -i.bak 's/1.0/9/' a.py",
+        "timeout -s KILL 6s nice -n 5 sed -i 's/1.0/9/' a.py; timeout --signal=INT -k 5 60 python a.py",
         "cd $PWD && sed -i 's/1.0/9/' a.py",
         "F=a.py; sed -i 's/1.0/9/' \"$F\"",
     ],

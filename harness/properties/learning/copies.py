@@ -108,9 +108,9 @@ def stands_still(probe: ProbeTrace) -> Verdict:
     times = probe.program.averages_rounded_away
     return failed(
         ID,
-        f"In {probe.probe} an average of the weights is kept in half precision, and it was given "
-        f"{count(times, 'time')} a part of the new weights that is smaller than its last digit: rounded, "
-        "it stays where it is. Keep the average in float32.",
+        f"In {probe.probe} an average of the weights is kept in half precision, and was given "
+        f"{count(times, 'time')} a part of the new weights that is smaller than its last digit: "
+        "rounded, it stays where it is. Keep the average in float32.",
         number("parts that were rounded away", times, probe.probe),
     )
 

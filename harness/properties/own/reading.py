@@ -25,7 +25,7 @@ from harness.properties.evidence.windows import (
 )
 from harness.properties.own.hand_clips import says_that_it_clips
 from harness.properties.schedule.mistaken_rates import loses_rates
-from harness.properties.schedule.resume_goes_on import repeated
+from harness.properties.schedule.resume_goes_on import by_its_text
 
 OWN_LOSS = 0.05
 """Misfit from which a loss is a program's own; rounding in half precision stays below it."""
@@ -55,7 +55,7 @@ def own_settings(trace: Trace) -> OwnSettings:
         autocast=max(casts, key=lambda cast: casts[cast], default=None),
         schedule=any(u.scheduler_steps or u.scheduled_early for u in updates)
         or any(never_moves_its_schedule(p) or loses_rates(p) for p in probes),
-        resumes=takes_up(trace) is not None or repeated(trace) is not None,
+        resumes=takes_up(trace) is not None or by_its_text(trace) is not None,
         syncs_once=any("no_sync" in (probe.program.as_run or "") for probe in probes),
         own_loss=own_loss,
     )

@@ -11,7 +11,8 @@ what it saved. Its weights and a number that its loops count by come back, and i
 memory where one was saved; or its schedule counts from the beginning, or is where it was and the
 rates are not; or its rates are those of the first updates and not those with which the saved run went
 on; or nothing that its optimizer holds gets a gradient any more, since the model was made anew; or, by
-its text, the pass that was over when the state was kept is trained once more.
+its text, the pass that was over when the state was kept is trained once more, or a state that was kept
+with others is never asked for.
 
 Masked by: runs that are never interrupted. Lawful: weights alone are loaded, to begin another
 training with; an optimizer without a memory, or whose memory the program never saves, as many do; a
@@ -24,6 +25,7 @@ from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence.figures import number, show
 from harness.properties.evidence.takings_up import TakenUp, takes_up
 from harness.properties.property import Property
+from harness.properties.schedule.forgotten_states import forgotten_state
 from harness.properties.schedule.repeated_passes import repeats_a_pass
 
 ID = "resume-goes-on"
@@ -37,9 +39,9 @@ def judge(trace: Trace, _expectations: Expectations) -> Verdict:
     found = takes_up(trace)
     if found is None:
         none = inconclusive(ID, "No run was seen to take up its weights and its place.")
-        return repeated(trace) or none
+        return by_its_text(trace) or none
     said = next((verdict for one in found if (verdict := _fault(one)) is not None), None)
-    said = said or repeated(trace)
+    said = said or by_its_text(trace)
     unsaved = "; it never saves its optimizer's memory"
     memory = unsaved if found[0].forgot else " and with its optimizer's memory"
     return said or passed(
@@ -49,9 +51,17 @@ def judge(trace: Trace, _expectations: Expectations) -> Verdict:
     )
 
 
-def repeated(trace: Trace) -> Verdict | None:
-    """A fail for a pass that is trained once more when a run is resumed."""
-    taken = next(filter(None, (repeats_a_pass(p.program.source) for p in trace.everything)), None)
+def by_its_text(trace: Trace) -> Verdict | None:
+    """A fail for a pass that is trained once more when a run is resumed, or a state left in its file."""
+    sources = {p.program.source for p in trace.everything}
+    left = next(filter(None, map(forgotten_state, sources)), None)
+    if left is not None:
+        return failed(
+            ID,
+            f"`{left}` is kept, and a run that is resumed takes up its model and its optimizer, and "
+            "never that: it begins anew. Load it as well.",
+        )
+    taken = next(filter(None, map(repeats_a_pass, sources)), None)
     if taken is None:
         return None
     return failed(

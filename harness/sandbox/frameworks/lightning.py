@@ -3,11 +3,11 @@
 import functools
 import importlib
 import logging
+import os
 import sys
 import types
 import warnings
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -96,7 +96,7 @@ def _patch_trainer(
         """A datamodule that nobody shows is left out: the model's own loader is the workload's. What
         was kept by an earlier run is left out too: it begins anew.
         """
-        if not Path(str(kwargs.get("ckpt_path"))).exists():
+        if not os.path.exists(kwargs.get("ckpt_path") or ""):
             kwargs.pop("ckpt_path", None)
         if not isinstance(kwargs.get("datamodule"), shown):
             kwargs.pop("datamodule", None)
@@ -112,7 +112,10 @@ def _of_what_is_there(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def evaluate(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return original(self, *args, **{k: v for k, v in kwargs.items() if k != "ckpt_path"})
+        given = {k: v for k, v in kwargs.items() if k != "ckpt_path"}
+        if not args and given.get("model") is None:  # else it looks for the best of a fit
+            given["model"] = self.lightning_module
+        return original(self, *args, **given)
 
     return evaluate
 

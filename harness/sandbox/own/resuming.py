@@ -217,6 +217,8 @@ class Watched:
         def save(thing: Any, file: Any, *args: Any, **kwargs: Any) -> Any:
             kept = self._chosen is not None and not self.loads and self._earlier is None
             if kept and len(self.steps) > (self._chosen or 0):
+                if isinstance(file, str | os.PathLike) and os.path.exists(file):
+                    return None  # it goes on, and what is taken up stays as it is
                 raise self._patience.enough
             file = writable(file)
             original(thing, file, *args, **kwargs)
